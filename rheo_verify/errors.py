@@ -1,0 +1,56 @@
+"""Every message the project raises on purpose carries a stable code, each with a page in docs/.
+
+Codes: RV1xx bad input (exit code 2), RV2xx a limit was reached (exit code 3), RV3xx misuse of the library.
+"""
+
+from __future__ import annotations
+
+
+class RheoVerifyError(Exception):
+    """A fault that has a code and one clear line. `str(error)` is ``RV101: message``."""
+
+    exit_code = 2
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+        self.message = message
+
+
+class InputError(RheoVerifyError):
+    """What was given cannot be used: a model file, a parameter, a combination of flags (exit code 2)."""
+
+
+class LimitReached(RheoVerifyError):
+    """A stated limit ended the work before its end: the answer is INCONCLUSIVE (exit code 3).
+
+    `covered` says in words what was finished before the limit.
+    """
+
+    exit_code = 3
+
+    def __init__(self, code: str, message: str, covered: str = "") -> None:
+        super().__init__(code, message)
+        self.covered = covered
+
+
+class MisuseError(RheoVerifyError):
+    """A function was called in a way that it does not define, e.g. a choice among weights that sum to zero."""
+
+
+CODES: dict[str, str] = {
+    "RV101": "a value is not an exact rational",
+    "RV102": "a row is not a distribution",
+    "RV103": "the model file cannot be read",
+    "RV104": "the model file has the wrong shape",
+    "RV105": "a context that is needed has no row",
+    "RV106": "a parameter is out of range",
+    "RV107": "the class method is not valid for this design",
+    "RV108": "the enumeration would be too large",
+    "RV109": "a replay string does not fit",
+    "RV201": "the time limit was reached",
+    "RV202": "the limit on trees was reached",
+    "RV203": "interrupted",
+    "RV301": "a choice without weight",
+    "RV302": "the same program took another path when run again",
+}

@@ -1,0 +1,1 @@
+"""Floor 1: models, that is next-token distributions given a context."""

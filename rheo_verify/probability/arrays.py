@@ -1,0 +1,81 @@
+"""Row operations for every number system: NumPy arrays of rationals (dtype object), NumPy floats, torch tensors.
+
+The vocabulary is the last axis; any axes before it are a batch. Nothing here divides, plants a Python integer into an
+array of rationals, or writes into an argument. torch is used when a tensor is given, and never imported.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from rheo_verify.probability.distributions import Row
+from rheo_verify.probability.rationals import Rational
+
+Array: TypeAlias = Any
+"""A NumPy array or a torch tensor."""
+
+
+def is_torch(array: Array) -> bool:
+    """Whether this is a torch tensor."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(array, torch.Tensor)
+
+
+def row_array(row: Sequence[Rational]) -> np.ndarray[Any, Any]:
+    """A row of rationals as an object array, shape [V]."""
+    array = np.empty(len(row), dtype=object)
+    array[:] = row
+    return array
+
+
+def row_tuple(array: Array) -> Row:
+    """The inverse of `row_array`."""
+    return tuple(array)
+
+
+def positive_part(array: Array) -> Array:
+    """`(x)+`, elementwise."""
+    return array * (array > 0)
+
+
+def minimum(left: Array, right: Array) -> Array:
+    """The smaller of two arrays, elementwise and without rounding."""
+    return left * (left < right) + right * (left >= right)
+
+
+def pick(rows: Array, tokens: Array) -> Array:
+    """`rows[..., tokens]`: shape [..., V] and token ids [..., n] give [..., n]."""
+    tokens = _indices(rows, tokens)
+    return rows.gather(-1, tokens) if is_torch(rows) else np.take_along_axis(rows, tokens, axis=-1)
+
+
+def zero_at(rows: Array, tokens: Array) -> Array:
+    """A copy of the rows with the given tokens (ids [..., n]) at zero."""
+    tokens = _indices(rows, tokens)
+    if is_torch(rows):
+        return rows.scatter(-1, tokens, 0)
+    copy = rows.copy()
+    np.put_along_axis(copy, tokens, np.take_along_axis(copy, tokens, axis=-1) * 0, axis=-1)
+    return copy
+
+
+def _indices(rows: Array, tokens: Any) -> Array:
+    if is_torch(rows):
+        return sys.modules["torch"].as_tensor(tokens, dtype=sys.modules["torch"].int64, device=rows.device)
+    return np.asarray(tokens, dtype=np.int64)
+
+
+def mass(rows: Array) -> Array:
+    """The sum over the vocabulary, kept as an axis of length 1."""
+    return rows.sum(-1, keepdims=True)
+
+
+def join(columns: Sequence[Array]) -> Array:
+    """Concatenate along the last axis."""
+    if is_torch(columns[0]):
+        return sys.modules["torch"].cat(tuple(columns), -1)
+    return np.concatenate(columns, axis=-1)

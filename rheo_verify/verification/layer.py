@@ -1,0 +1,75 @@
+"""What a verification rule is: two faces of one law at one context.
+
+`verify(chance, target, candidates, laws)` goes through the published steps. `target` is the row p [V]; `candidates`
+are the surviving children's tokens in slot order; `laws[i]` is the law that candidate i was drawn from, None if it was
+chosen without chance. It returns the outcome.
+
+`law(target, candidates, laws)` is the law of that outcome, branch-free and batched: `target` [..., V], `candidates`
+[..., n], each law [..., V]. It returns weights `(accept [..., n], residual [..., V])`, not normalised; together they
+are the law of "candidate i accepted" and "all rejected, token v emitted". Sampling it is one `choose` over both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from rheo_verify.probability.arrays import Array, row_array
+from rheo_verify.probability.chance import Chance
+from rheo_verify.probability.distributions import Row
+from rheo_verify.probability.rationals import Rational, ratio
+
+Laws: TypeAlias = Sequence[Array]
+"""One entry a candidate: the law it was drawn from, or None."""
+
+
+class Outcome(NamedTuple):
+    """Which token came out, and which candidate it was (None when every candidate was rejected)."""
+
+    token: int
+    accepted: int | None
+
+
+@dataclass(frozen=True)
+class LayerRule:
+    """A verification rule under its published name."""
+
+    name: str
+    verify: Callable[[Chance, Array, Sequence[int], Laws], Outcome]
+    law: Callable[[Array, Array, Laws], tuple[Array, Array]]
+
+
+class LayerLaw(NamedTuple):
+    """An exact law at one layer, normalised: `accept[i]`, `residual[v]`; together they sum to one."""
+
+    accept: tuple[Rational, ...]
+    residual: Row
+
+    def emitted(self, candidates: Sequence[int]) -> Row:
+        """The law of the token that comes out, whether as a candidate or from the residual."""
+        row = list(self.residual)
+        for token, probability in zip(candidates, self.accept, strict=True):
+            row[token] = row[token] + probability
+        return tuple(row)
+
+
+def exact_law(rule: LayerRule, target: Row, candidates: Sequence[int], laws: Sequence[Row | None]) -> LayerLaw:
+    """The rule's law at one context in rationals."""
+    tokens = np.array(candidates, dtype=np.int64)
+    arrays = [None if law is None else row_array(law) for law in laws]
+    accept, residual = rule.law(row_array(target), tokens, arrays)
+    weights: list[Any] = [*accept, *residual]
+    whole = sum(weights)
+    values = [ratio(weight, whole) for weight in weights]
+    return LayerLaw(tuple(values[: len(accept)]), tuple(values[len(accept) :]))
+
+
+def sampled_index(laws: Laws) -> int | None:
+    """The position of the one sampled candidate, None when there is none."""
+    positions = [index for index, law in enumerate(laws) if law is not None]
+    if len(positions) > 1:
+        raise ValueError(f"this rule takes at most one sampled candidate, not {len(positions)}")
+    return positions[0] if positions else None

@@ -1,0 +1,43 @@
+"""RheoVerification, the paper's Algorithm 1: the sampled candidate first, against its true law q-tilde; then the rest.
+
+With probability min(1, p/q~) the sampled candidate is accepted. On rejection the residual (p - q~)+ is what the other
+candidates, in slot order, are point masses under.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rheo_verify.probability.arrays import Array, join, mass, minimum, pick, positive_part, zero_at
+from rheo_verify.probability.chance import Chance
+from rheo_verify.verification import topk
+from rheo_verify.verification.layer import Laws, Outcome, sampled_index
+
+
+def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws) -> Outcome:
+    """Algorithm 1 of the paper at one node."""
+    s = sampled_index(laws)
+    remaining = target
+    if s is not None:
+        q, token = laws[s], candidates[s]
+        excess = target - q
+        if chance.flip(min(target[token], q[token]), positive_part(-excess[token])):
+            return Outcome(token, s)
+        remaining = positive_part(excess)
+    return topk.test_in_order(chance, remaining, [pair for pair in enumerate(candidates) if pair[0] != s])
+
+
+def law(target: Array, candidates: Array, laws: Laws) -> tuple[Array, Array]:
+    """All weights times q~(u_s) Z, with Z the mass of the residual (1 if p = q~: then nothing is ever rejected)."""
+    s = sampled_index(laws)
+    if s is None:
+        return topk.law(target, candidates, laws)
+    q, drawn = laws[s], candidates[..., s : s + 1]
+    residual = positive_part(target - q)
+    whole = mass(residual)
+    whole = whole + (whole == 0)
+    p_drawn, q_drawn = pick(target, drawn), pick(q, drawn)
+    rejected = positive_part(q_drawn - p_drawn)
+    others = pick(residual, candidates) * rejected
+    accept = join([others[..., :s], minimum(p_drawn, q_drawn) * whole, others[..., s + 1 :]])
+    return accept, zero_at(residual, candidates) * rejected

@@ -1,0 +1,54 @@
+"""RRSw: recursive rejection without replacement, in slot order throughout (SPEC 1.3; paper, appendix D.2).
+
+Lead candidates are point masses, the sampled one is tested against q-tilde under what the lead left, then the fill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rheo_verify.probability.arrays import Array, join, mass, minimum, pick, positive_part, zero_at
+from rheo_verify.probability.chance import Chance
+from rheo_verify.verification import topk
+from rheo_verify.verification.layer import Laws, Outcome, sampled_index
+
+
+def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws) -> Outcome:
+    """Each candidate in turn: r(u) if it is a point mass, min(1, r(u)/q~(u)) if it is the sampled one."""
+    remaining = target
+    for index, (token, q) in enumerate(zip(candidates, laws, strict=True)):
+        if q is None:
+            rejected = zero_at(remaining, [token])
+            accepted = chance.flip(remaining[token], rejected.sum())
+        else:
+            scaled = remaining.sum() * q
+            rejected = positive_part(remaining - scaled)
+            excess = scaled[token] - remaining[token]
+            accepted = chance.flip(min(remaining[token], scaled[token]), positive_part(excess))
+        if accepted:
+            return Outcome(token, index)
+        remaining = rejected
+    return Outcome(chance.choose(remaining), None)
+
+
+def law(target: Array, candidates: Array, laws: Laws) -> tuple[Array, Array]:
+    """All weights times q~(u_s) Z, with Z the mass of (r - r_total q~)+ (1 if it is empty)."""
+    s = sampled_index(laws)
+    if s is None:
+        return topk.law(target, candidates, laws)
+    q, before, drawn, after = laws[s], candidates[..., :s], candidates[..., s : s + 1], candidates[..., s + 1 :]
+    remaining = zero_at(target, before)
+    scaled = mass(remaining) * q
+    residual = positive_part(remaining - scaled)
+    whole = mass(residual)
+    whole = whole + (whole == 0)
+    r_drawn, s_drawn, q_drawn = pick(remaining, drawn), pick(scaled, drawn), pick(q, drawn)
+    rejected = positive_part(s_drawn - r_drawn)
+    accept = join(
+        [
+            pick(target, before) * q_drawn * whole,
+            minimum(r_drawn, s_drawn) * whole,
+            pick(residual, after) * rejected,
+        ]
+    )
+    return accept, zero_at(residual, after) * rejected
