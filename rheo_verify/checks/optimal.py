@@ -9,7 +9,7 @@ flow and a cut of equal value prove each other optimal, and `Optimum.verdict` ch
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,11 @@ import numpy as np
 from rheo_verify.checks.acceptance import Layer, candidate_sets
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError
-from rheo_verify.probability.distributions import Row
-from rheo_verify.probability.laws import Law
-from rheo_verify.probability.rationals import ZERO, Rational, over_common_denominator, ratio, total
-from rheo_verify.verification.optimal_transport import Plan
+from rheo_verify.probability.distributions import Row, ranking
+from rheo_verify.probability.laws import Law, collect
+from rheo_verify.probability.rationals import ONE, ZERO, Rational, over_common_denominator, ratio, total
+from rheo_verify.verification.layer import LayerRule, sampled_index
+from rheo_verify.verification.optimal_transport import Plan, optimal_transport
 
 LARGEST_ZETA = 20
 _WORD = 2**62
@@ -148,3 +149,35 @@ def _cut_of(solved: Any) -> frozenset[int]:
                 reached.add(other)
                 frontier.append(other)
     return frozenset(token for kind, token in (node for node in reached if isinstance(node, tuple)) if kind == "token")
+
+
+def optimal_rule() -> LayerRule:
+    """The rule that follows an optimal plan at every layer of a tree, chosen from what it sees there.
+
+    It sees p, the candidates and q~, hence m, n and (since fill is ranked as q~ ranks) every other candidate set that
+    the draw could have given. The plan is right for the layer only if n was fixed before the draw. Raises `InputError`
+    RV502 where the fill is not what q~ would rank, so that the other sets cannot be known.
+    """
+    plans: dict[tuple[Any, ...], Plan] = {}
+
+    def plan_of(target: Row, candidates: tuple[int, ...], laws: Sequence[Row | None]) -> Plan:
+        s = sampled_index(laws)
+        drawn_from = None if s is None else laws[s]
+        if s is None or drawn_from is None:
+            return largest_flow(target, {frozenset(candidates): ONE}).plan
+        lead, count = candidates[:s], len(candidates)
+        if candidates != _pool_of(drawn_from, lead, candidates[s], count):
+            raise InputError("RV502", "optimal-transport needs the fill in the order of q~; q-hat ranks unlike q here")
+        key = (target, drawn_from, lead, count)
+        if key not in plans:
+            draws = ((v, mass) for v, mass in enumerate(drawn_from) if mass)
+            sets = collect((frozenset(_pool_of(drawn_from, lead, v, count)), mass) for v, mass in draws)
+            plans[key] = largest_flow(target, sets).plan
+        return plans[key]
+
+    return optimal_transport(plan_of)
+
+
+def _pool_of(law: Row, lead: tuple[int, ...], drawn: int, count: int) -> tuple[int, ...]:
+    taken = {*lead, drawn}
+    return (*lead, drawn, *(token for token in ranking(law) if token not in taken))[:count]
