@@ -89,6 +89,10 @@ class Search:
     best_value: Rational | None = None
     seconds: float = 0.0
 
+    def after(self, seconds: float) -> Search:
+        """The same search, `seconds` long so far."""
+        return replace(self, seconds=seconds)
+
     @property
     def ended(self) -> bool:
         """Whether the whole scope was searched."""
@@ -121,9 +125,9 @@ def begin(scope: Scope) -> Search:
 
 def search(begun: Search, *, seconds: float | None = None, progress: Callable[[Search], None] | None = None) -> Search:
     """Search until the scope or the time is used up; `progress` is called after every few thousand pairs."""
-    started = time.monotonic()
+    started, before = time.monotonic(), begun.seconds
     for latest in steps(begun):
-        begun = replace(latest, seconds=latest.seconds + time.monotonic() - started)
+        begun = latest.after(before + time.monotonic() - started)
         if progress is not None:
             progress(begun)
         if seconds is not None and time.monotonic() - started >= seconds:
