@@ -196,11 +196,10 @@ def _plan_line(found: LayerAnswer, style: Style) -> list[str]:
     if check is None:
         return []
     if not check.total_variation:
-        said = "lossless on this instance, though a pruned tree need not let it be; no tau is quoted (claim pruned-optimum)"
-        return [style.item("plans", f"optimal-transport run here: {said}")]
-    blame = (
-        "the rule is to blame" if check.blame is not None and check.blame.culprit == "rule" else "a slot is to blame"
-    )
+        said = "lossless here, though which slots survive depends on the draws; its tau is not quoted (pruned-optimum)"
+        return [style.item("plans", f"optimal-transport: {said}")]
+    by_rule = check.blame is not None and check.blame.culprit == "rule"
+    blame = "the rule is to blame" if by_rule else "a slot is to blame"
     said = f"total variation {both(check.total_variation)}, {blame}: in a pruned tree n depends on the draw"
     return [
         f"{style.verdict(check.verdict)}: optimal-transport in this tree is not lossless",

@@ -93,6 +93,6 @@ def _against_temperature(axes: Any, temperatures: Sequence[AtTemperature]) -> No
 def _finish(axes: Any) -> None:
     axes.set_ylabel("tau, expected tokens per cycle")
     axes.grid(alpha=0.3)
-    axes.legend(frameon=False)
+    axes.legend(framealpha=0.9, edgecolor="none")
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
