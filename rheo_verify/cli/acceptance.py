@@ -14,11 +14,13 @@ from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
 
 if TYPE_CHECKING:
+    from rheo_verify.checks.enumeration import Enumeration
     from rheo_verify.checks.temperature import AtTemperature, Tempered
     from rheo_verify.drafting.design import TreeDesign
     from rheo_verify.limits import Limits
     from rheo_verify.models.model import Context, Model
     from rheo_verify.probability.rationals import Rational
+    from rheo_verify.report.acceptance import LayerAnswer
 
 TEMPERATURES = "1,0.75,1/2,1/3,1/4,1/6,0"
 EXAMPLES = """examples:
@@ -97,30 +99,39 @@ def run(args: argparse.Namespace) -> int:
 def _layer(args: argparse.Namespace, tempered: Tempered, context: Context, design: TreeDesign, limits: Limits) -> int:
     from rheo_verify.checks.acceptance import layer_at, layer_rates
     from rheo_verify.checks.optimal import optimal_acceptance
-    from rheo_verify.checks.per_cycle import compare_cycles, optimum_where_pruned
+    from rheo_verify.checks.per_cycle import compare_cycles
     from rheo_verify.report.acceptance import LayerAnswer, layer_data, layer_text
     from rheo_verify.report.text import stdout_style
 
     layer = layer_at(tempered.model, context, design.lead, design.pool)
     answer = LayerAnswer(tempered, context, layer, layer_rates(layer), optimal_acceptance(layer), design, None, None)
     stopped = None
-    if not args.layer_only:
-        try:
+    try:
+        if not args.layer_only:
             cycles = compare_cycles(tempered.model, context, design, leads=(design.lead,), limits=limits)
             answer = replace(answer, cycles=cycles)
-            if all(row.best is None for row in cycles) and design.pool > design.lead:
-                answer = replace(answer, plan_check=optimum_where_pruned(tempered.model, context, design, limits))
-        except LimitReached as limit:
-            stopped = limit
-        except InputError as error:
-            if error.code != "RV502":
-                raise
-    sys.stdout.write(
-        json.dumps(layer_data(answer), indent=1) + "\n" if args.json else layer_text(answer, stdout_style())
-    )
+            answer = replace(answer, plan_check=_plan_check(answer, limits))
+    except LimitReached as limit:
+        stopped = limit
+    written = json.dumps(layer_data(answer), indent=1) + "\n" if args.json else layer_text(answer, stdout_style())
+    sys.stdout.write(written)
     if stopped is not None:
         raise stopped
     return 0
+
+
+def _plan_check(answer: LayerAnswer, limits: Limits) -> Enumeration | None:
+    """Whether optimal-transport is lossless in this tree, where its tau is not quoted; None if that cannot be known."""
+    from rheo_verify.checks.per_cycle import optimum_where_pruned
+
+    if any(row.best is not None for row in answer.cycles or ()) or answer.design.pool <= answer.design.lead:
+        return None
+    try:
+        return optimum_where_pruned(answer.tempered.model, answer.context, answer.design, limits)
+    except InputError as error:
+        if error.code not in ("RV105", "RV502"):  # the target's table ends with the tree, or q-hat ranks unlike q
+            raise
+        return None
 
 
 def _compare(
