@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rheo_verify.checks.acceptance import Layer
+from rheo_verify.checks.acceptance import Layer, largest_gap
 from rheo_verify.checks.closed_forms import LayerRates
 from rheo_verify.checks.enumeration import Enumeration
 from rheo_verify.checks.optimal import Optimum
@@ -154,8 +154,11 @@ def _optimum(found: LayerAnswer, names: list[str]) -> str:
     optimum, rates = found.optimum, found.rates
     gap = rates.optimal - rates.rheo
     said = f"rheo is {both(gap)} below it" if gap else "rheo reaches it"
-    if found.layer.candidates == found.layer.lead + 1:
-        said += " (always so for n = m + 1)"
+    layer = found.layer
+    most = largest_gap(len(layer.target), layer.lead, layer.candidates)
+    if layer.sampling_draft == layer.draft:
+        shape = f"V = {len(layer.target)}, m = {layer.lead}, n = {layer.candidates}"
+        said += f" (at most {text(most)} for {shape})" if most else f" (always so for {shape})"
     tokens = ", ".join(names[token] for token in sorted(optimum.cut))
     return (
         f"{said}. Certificate, {optimum.verdict()}: a plan of acceptance {text(optimum.rate)}, and the token set "

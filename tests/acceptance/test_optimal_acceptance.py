@@ -9,7 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheo_verify.checks import optimal
-from rheo_verify.checks.acceptance import Layer, candidate_sets, draws, emitted_law, enumerated_rate, layer_rates
+from rheo_verify.checks.acceptance import (
+    Layer,
+    candidate_sets,
+    draws,
+    emitted_law,
+    enumerated_rate,
+    largest_gap,
+    layer_rates,
+    widest_layer,
+)
 from rheo_verify.checks.optimal import Optimum, cut_value, largest_flow, optimal_acceptance, optimal_rule, smallest_cut
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError
@@ -158,9 +167,23 @@ def test_two_rules_side_by_side_where_the_gap_is_largest():
     assert (rates.rheo, rates.optimal) == (Fraction(2, 3), 1)
 
 
-@pytest.mark.parametrize("vocab", range(3, 9))
-def test_a_gap_of_v_minus_2_over_2v_minus_3(vocab):
-    draft = distribution([vocab - 2, *[1] * (vocab - 1)])
-    target = distribution([vocab - 2, vocab - 1, *[0] * (vocab - 2)])
-    rates = layer_rates(Layer(target, draft, draft, 0, 2))
-    assert rates.optimal - rates.rheo == Fraction(vocab - 2, 2 * vocab - 3)
+@settings(max_examples=300, deadline=None)
+@given(layers(own_sampling=False))
+def test_the_gap_is_at_most_the_largest(layer):
+    rates = layer_rates(layer)
+    assert rates.optimal - rates.rheo <= largest_gap(len(layer.target), layer.lead, layer.candidates) < Fraction(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "lead", "candidates"),
+    [(v, m, n) for v in range(2, 9) for m in range(v - 1) for n in range(m + 2, v + 1)],
+)
+def test_the_largest_gap_is_reached(vocab, lead, candidates):
+    rates = layer_rates(widest_layer(vocab, lead, candidates))
+    assert rates.optimal - rates.rheo == largest_gap(vocab, lead, candidates)
+
+
+def test_no_gap_without_a_stand_in():
+    assert largest_gap(5, 2, 3) == largest_gap(5, 4, 3) == largest_gap(5, 2, 5) == 0
+    with pytest.raises(InputError, match="RV106"):
+        widest_layer(4, 1, 2)

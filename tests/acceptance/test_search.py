@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheo_verify.checks import search as search_module
-from rheo_verify.checks.acceptance import Layer, layer_rates
+from rheo_verify.checks.acceptance import Layer, largest_gap, layer_rates
 from rheo_verify.checks.closed_forms import LayerRates, closed_forms
 from rheo_verify.checks.instances import Instance, compositions, descending, relabellings, shapes_of
 from rheo_verify.checks.rate_expressions import holds_for, read_question
@@ -82,10 +82,13 @@ def test_rrsw_never_beats_rheo_below_v_4(vocab):
     assert found.verdict is Verdict.VERIFIED
 
 
-@pytest.mark.parametrize(("vocab", "denominator"), [(3, 9), (4, 5)])
-def test_the_largest_gap(vocab, denominator):
-    found = search(begin(scope("rheo < optimal", vocab, denominator, "optimal - rheo")))
-    assert found.best_value == Fraction(vocab - 2, 2 * vocab - 3)
+@pytest.mark.parametrize(
+    ("vocab", "lead", "candidates", "denominator"), [(3, 0, 2, 12), (4, 0, 2, 10), (4, 0, 3, 8), (4, 1, 3, 9)]
+)
+def test_no_gap_on_the_grid_exceeds_the_largest(vocab, lead, candidates, denominator):
+    wanted = scope("rheo < optimal", vocab, denominator, "optimal - rheo", lead=lead, candidates=candidates)
+    found = search(begin(wanted))
+    assert found.best_value == largest_gap(vocab, lead, candidates)
     rates = layer_rates(found.best.layer)
     assert rates.optimal - rates.rheo == found.best_value
 
