@@ -170,10 +170,9 @@ def test_several_cycles_are_lossless_and_agree_with_the_decoding_loop(rule: str)
 
 
 def test_several_cycles_of_a_lossy_design_blame_the_guilty_cycle() -> None:
-    """The first cycle is lossless (its pools are faithful); the ad-hoc proxy bites only after token 1."""
-    rows = {"": [8, 1, 1], "1": [5, 3, 2]} | {
-        " ".join(map(str, key)): [8, 1, 1] for key in [(0,), (2,), *[(a, b) for a in range(3) for b in range(3)]]
-    }
+    """The first cycle is lossless (its pools are faithful); the ad-hoc proxy bites only after tokens 0, 0."""
+    contexts = [(), *[(a,) for a in range(3)], *[(a, b) for a in range(3) for b in range(3)]]
+    rows = {" ".join(map(str, context)): [8, 1, 1] for context in contexts} | {"0 0": [5, 3, 2]}
     model = model_from_data({"vocab": 3, "target": [1, 1, 3], "draft": rows})
     design = TreeDesign(lead=1, pool=3, depth=1, budget=2, proxy=exact("1/4"))
     assert enumerate_design(model, design, layer_rule("rheo")).verdict is Verdict.VERIFIED
@@ -181,7 +180,7 @@ def test_several_cycles_of_a_lossy_design_blame_the_guilty_cycle() -> None:
     assert result.verdict is Verdict.REFUTED
     assert result.budgets[0] == 0
     assert result.blame is not None
-    assert result.blame.context == (1,)
+    assert result.blame.context == (0, 0)
     assert result.blame.culprit == "slot"
 
 
