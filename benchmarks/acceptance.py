@@ -23,7 +23,7 @@ from rheo_verify.checks.instances import compositions, descending, shapes_of
 from rheo_verify.checks.optimal import optimal_acceptance, smallest_cut
 from rheo_verify.checks.search import Scope, begin, search
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "acceptance"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 
 def batch(pairs: int, vocab: int) -> dict[str, float]:
@@ -68,7 +68,7 @@ def searched(where: str, vocab: int, denominator: int) -> dict[str, float]:
 
 def one_by_one(vocab: int, denominator: int, count: int) -> dict[str, float]:
     """The same question in `Fraction`, the steps of SPEC 1.3 written out (`acceptance_strategies` of the tests)."""
-    from acceptance_strategies import by_definition
+    from tests.acceptance.acceptance_strategies import by_definition
 
     drafts, targets = descending(denominator, vocab).tolist(), compositions(denominator, vocab).tolist()
     shapes = shapes_of(vocab)

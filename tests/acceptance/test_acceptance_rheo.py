@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-from acceptance_strategies import by_definition, layers, rows
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rheo_verify.checks.acceptance import Layer, emitted_law, enumerated_rate, layer_rates
 from rheo_verify.errors import InputError
 from rheo_verify.probability.distributions import distribution, one_hot
+from tests.acceptance.acceptance_strategies import by_definition, layers, rows
 
-CASES = Path(__file__).parent / "acceptance-cases.json"
+CASES = Path(__file__).parent.parent / "data" / "exact-cases.json"
 
 
 def case_rates():
@@ -27,7 +27,6 @@ def test_rates_of_the_independent_brute_force(case):
     assert found == {name: case[name] for name in found}
 
 
-@settings(max_examples=400, deadline=None)
 @given(layers())
 def test_closed_forms_are_the_enumerated_rates(layer):
     rates = layer_rates(layer)
@@ -37,7 +36,6 @@ def test_closed_forms_are_the_enumerated_rates(layer):
     assert rates.top_k == enumerated_rate(deterministic, "topk") == layer_rates(deterministic).rheo
 
 
-@settings(max_examples=300, deadline=None)
 @given(layers())
 def test_order_of_the_rates(layer):
     rates = layer_rates(layer)
@@ -46,7 +44,6 @@ def test_order_of_the_rates(layer):
         assert rates.rheo == rates.optimal
 
 
-@settings(max_examples=200, deadline=None)
 @given(layers())
 def test_every_rule_emits_the_target(layer):
     for rule in ("rheo", "rrsw", "topk"):

@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rheo_verify.checks.per_cycle import cycle, top_k_design
@@ -17,7 +17,6 @@ from rheo_verify.models.random_tables import random_model
 from rheo_verify.probability.distributions import distribution
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 500), st.integers(0, 2), st.integers(1, 8))
 def test_the_claim_holds(seed, lead, budget):
     model = random_model(5, seed, zeros=2)

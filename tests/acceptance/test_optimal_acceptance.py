@@ -4,8 +4,7 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from acceptance_strategies import layers, rows
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rheo_verify.checks import optimal
@@ -28,6 +27,7 @@ from rheo_verify.probability.enumeration import law_of
 from rheo_verify.probability.laws import collect
 from rheo_verify.verification.layer import exact_law
 from rheo_verify.verification.optimal_transport import Plan, optimal_transport
+from tests.acceptance.acceptance_strategies import layers, rows
 
 
 def every_cut(target, sets):
@@ -46,7 +46,6 @@ def laws_of_sets(draw):
     return draw(rows(vocab)), law
 
 
-@settings(max_examples=150, deadline=None)
 @given(layers())
 def test_flow_cut_and_closed_form_agree(layer):
     best = optimal_acceptance(layer)
@@ -54,7 +53,6 @@ def test_flow_cut_and_closed_form_agree(layer):
     assert best.verdict() is Verdict.VERIFIED
 
 
-@settings(max_examples=150, deadline=None)
 @given(laws_of_sets())
 def test_flow_equals_cut_for_any_law_of_sets(given_law):
     target, sets = given_law
@@ -72,7 +70,6 @@ def test_large_denominators_are_exact():
     assert best.verdict() is Verdict.VERIFIED
 
 
-@settings(max_examples=60, deadline=None)
 @given(layers())
 def test_the_cut_that_the_flow_leaves_is_a_certificate_too(layer):
     largest, optimal.LARGEST_ZETA = optimal.LARGEST_ZETA, 0
@@ -82,7 +79,6 @@ def test_the_cut_that_the_flow_leaves_is_a_certificate_too(layer):
         optimal.LARGEST_ZETA = largest
 
 
-@settings(max_examples=100, deadline=None)
 @given(layers())
 def test_the_plan_as_a_rule_is_lossless_and_accepts_the_flow(layer):
     best = optimal_acceptance(layer)
@@ -91,7 +87,6 @@ def test_the_plan_as_a_rule_is_lossless_and_accepts_the_flow(layer):
     assert enumerated_rate(layer, rule) == best.rate == best.plan.accepted
 
 
-@settings(max_examples=60, deadline=None)
 @given(layers(largest=4))
 def test_both_faces_of_the_rule_agree(layer):
     rule = optimal_transport(lambda *_: optimal_acceptance(layer).plan)
@@ -107,7 +102,6 @@ def test_both_faces_of_the_rule_agree(layer):
         }
 
 
-@settings(max_examples=60, deadline=None)
 @given(layers(own_sampling=False))
 def test_the_rule_that_plans_by_itself_finds_the_same_optimum(layer):
     rule = optimal_rule()
@@ -167,7 +161,6 @@ def test_two_rules_side_by_side_where_the_gap_is_largest():
     assert (rates.rheo, rates.optimal) == (Fraction(2, 3), 1)
 
 
-@settings(max_examples=300, deadline=None)
 @given(layers(own_sampling=False))
 def test_the_gap_is_at_most_the_largest(layer):
     rates = layer_rates(layer)

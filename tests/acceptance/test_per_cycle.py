@@ -4,7 +4,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from acceptance_strategies import rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from rheo_verify.models.random_tables import random_model
 from rheo_verify.probability.enumeration import law_of
 from rheo_verify.probability.laws import collect
 from rheo_verify.verification.rules import layer_rule
+from tests.acceptance.acceptance_strategies import rows
 
 models = st.builds(
     random_model, st.integers(2, 4), st.integers(0, 500), zeros=st.integers(0, 6), independent_sampling=st.booleans()
@@ -40,7 +40,7 @@ designs = st.builds(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(models, designs, st.sampled_from(["rheo", "rrsw", "topk"]))
 def test_tau_is_that_of_the_published_steps(model, design, rule):
     """Every path of build-then-prune and of the steps of verification: no class, no layer law."""
@@ -52,7 +52,6 @@ def test_tau_is_that_of_the_published_steps(model, design, rule):
     assert list(found.emission.accepted_by_depth) == by_depth
 
 
-@settings(max_examples=60, deadline=None)
 @given(models, designs, st.sampled_from(["rheo", "rrsw", "topk"]))
 def test_tau_is_one_and_the_expected_reach_of_the_surviving_nodes(model, design, rule):
     laws = LayerLaws(model, (), layer_rule(rule))
@@ -83,7 +82,7 @@ def test_no_more_lead_than_the_pool_leaves_room_for():
     assert {row.lead for row in rows} == {0, 1, 2, None}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.builds(random_model, st.integers(2, 4), st.integers(0, 500), zeros=st.integers(0, 4)), st.integers(1, 2))
 def test_nothing_beats_the_best_in_a_static_tree(model, beam):
     design = unpruned(TreeDesign(pool=2, beam=beam, depth=2))
@@ -102,7 +101,7 @@ def test_the_plan_that_accepts_most_at_every_layer_can_have_a_smaller_tau():
     assert plan.tokens_per_cycle < rheo.tokens_per_cycle <= plan.best
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data())
 def test_heaviest_plan_is_the_linear_program(data):
     linprog = pytest.importorskip("scipy.optimize").linprog

@@ -7,8 +7,7 @@ from itertools import islice, product
 
 import numpy as np
 import pytest
-from acceptance_strategies import by_definition
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rheo_verify.checks import search as search_module
@@ -20,6 +19,7 @@ from rheo_verify.checks.search import Scope, Tally, begin, largest_number, searc
 from rheo_verify.checks.search_state import state_from_data, state_to_data, store, take_up
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError
+from tests.acceptance.acceptance_strategies import by_definition
 
 
 def scope(where, vocab, denominator, largest=None, **narrowed):
@@ -175,7 +175,6 @@ def test_rows_are_all_rows_in_order(vocab, denominator):
     assert sum(map(relabellings, partitions)) == len(rows)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_rates_do_not_depend_on_the_names_of_tokens(data):
     """What lets the search look at descending q only: relabel by rank, and every rate stays."""
@@ -189,7 +188,6 @@ def test_rates_do_not_depend_on_the_names_of_tokens(data):
     assert all(form.accepted[0] == form.accepted[1] and form.whole[0] == form.whole[1] for form in forms)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_every_number_stays_within_the_proved_bound(data):
     """Decided again in Python integers, no number on the way exceeds D^degree, nor the sums `largest_number`."""
