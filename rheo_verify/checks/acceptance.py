@@ -110,8 +110,19 @@ def emitted_law(layer: Layer, rule: LayerRule | str) -> Row:
 
 
 def candidate_sets(layer: Layer) -> Law[frozenset[int]]:
-    """The law of the candidate set: what the ordered tuples offer, whatever their order (`optimal-acceptance`)."""
-    return collect((frozenset(c.token for c in candidates), probability) for probability, candidates in draws(layer))
+    """The law of the candidate set: what the ordered tuples offer, whatever their order (`optimal-acceptance`).
+
+    Only the first fills can be candidates, so a large vocabulary costs no more than its outcomes of Y.
+    """
+    pool = layer.pool
+    lead, fill = pool.order[: layer.lead], pool.order[layer.lead : layer.candidates]
+    if pool.sampling_law is None:
+        return {frozenset(pool.order[: layer.candidates]): ONE}
+    count = layer.candidates - layer.lead - 1
+    return collect(
+        (frozenset((*lead, drawn, *[token for token in fill if token != drawn][:count])), pool.sampling_law[drawn])
+        for drawn in pool.outcomes
+    )
 
 
 def largest_gap(vocab: int, lead: int, candidates: int) -> Rational:

@@ -159,7 +159,9 @@ def _optimum(found: LayerAnswer, names: list[str]) -> str:
     if layer.sampling_draft == layer.draft:
         shape = f"V = {len(layer.target)}, m = {layer.lead}, n = {layer.candidates}"
         said += f" (at most {text(most)} for {shape})" if most else f" (always so for {shape})"
-    tokens = ", ".join(names[token] for token in sorted(optimum.cut))
+    cut = sorted(optimum.cut)
+    tokens = ", ".join(names[token] for token in cut[:LONGEST_ROW])
+    tokens += f", … ({len(cut)} tokens)" if len(cut) > LONGEST_ROW else ""
     return (
         f"{said}. Certificate, {optimum.verdict()}: a plan of acceptance {text(optimum.rate)}, and the token set "
         f"T = {{{tokens}}} with p(T) + Pr(candidates not inside T) = {text(optimum.cut_value)}"

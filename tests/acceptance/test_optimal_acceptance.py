@@ -53,6 +53,12 @@ def test_flow_cut_and_closed_form_agree(layer):
     assert best.verdict() is Verdict.VERIFIED
 
 
+@given(layers())
+def test_candidate_sets_are_those_of_the_pool(layer):
+    drawn = ((frozenset(c.token for c in candidates), probability) for probability, candidates in draws(layer))
+    assert candidate_sets(layer) == collect(drawn)
+
+
 @given(laws_of_sets())
 def test_flow_equals_cut_for_any_law_of_sets(given_law):
     target, sets = given_law
