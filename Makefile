@@ -1,0 +1,22 @@
+# make test   set up and run all tests that `pytest` runs (the README's test line)
+# make bench  the benchmarks of the exact engine, as ratios within one run
+# make mutants  mutation testing of the core (slow; not part of CI)
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: setup test bench mutants
+setup: $(BIN)/.installed
+
+$(BIN)/.installed: pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	touch $@
+
+test: setup
+	$(BIN)/python -m pytest -n auto
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+mutants: setup
+	$(BIN)/python -m tests.mutants
