@@ -1,6 +1,6 @@
 # make test   set up and run all tests that `pytest` runs (the README's test line)
 # make bench  the benchmarks of the exact engine, as ratios within one run
-# make mutants  mutation testing of the core (slow; not part of CI)
+# make mutants  mutation testing of the core with mutmut (an hour or so; not part of CI)
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -19,4 +19,6 @@ bench: setup
 	$(BIN)/python -m benchmarks
 
 mutants: setup
-	$(BIN)/python -m tests.mutants
+	$(BIN)/pip install --quiet 'mutmut>=3'
+	$(BIN)/mutmut run
+	$(BIN)/mutmut results
