@@ -312,3 +312,14 @@ def test_progress_is_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
 def test_output_is_reproducible() -> None:
     first, second = (shell("enumerate", "--vocab", "4", "--m", "2").stdout for _ in range(2))
     assert first == second
+
+
+def test_without_gmpy2_the_answers_are_the_same() -> None:
+    program = (
+        "import sys; sys.modules['gmpy2'] = None;"
+        "from rheo_verify.probability.rationals import RATIONAL_TYPE; from rheo_verify.cli.main import run;"
+        "assert RATIONAL_TYPE == 'fractions.Fraction'; run(sys.argv[1:])"
+    )
+    flags = ["enumerate", "--vocab", "3", "--json"]
+    plain = subprocess.run([sys.executable, "-c", program, *flags], capture_output=True, text=True, cwd=ROOT)
+    assert plain.stdout == shell(*flags).stdout != ""
