@@ -51,7 +51,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         print(f"rheo_verify {args.command}: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("INCONCLUSIVE: interrupted", file=sys.stderr)
+        print("INCONCLUSIVE: RV203: interrupted", file=sys.stderr)
         return 3
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
