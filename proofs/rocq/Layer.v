@@ -49,6 +49,18 @@ Definition emits v (o : outcome) : R := (o.2 == v)%:R.
 Definition enters u (o : outcome) : R := (o == (true, u))%:R.
 Definition accepts (o : outcome) : R := o.1%:R.
 
+Lemma sampled_cat cs cs' : sampled (cs ++ cs') = sampled cs ++ sampled cs'.
+Proof. by rewrite /sampled filter_cat map_cat. Qed.
+
+Lemma others_cat cs cs' : others (cs ++ cs') = others cs ++ others cs'.
+Proof. by rewrite /others filter_cat map_cat. Qed.
+
+Lemma sampled_det us : sampled [seq (u, false) | u <- us] = [::].
+Proof. by elim: us. Qed.
+
+Lemma others_det us : others [seq (u, false) | u <- us] = us.
+Proof. by elim: us => //= u us; rewrite /others /= => ->. Qed.
+
 (* ---- laws ---- *)
 Hypothesis vsP : vocabulary vs.
 
