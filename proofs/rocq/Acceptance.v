@@ -339,7 +339,7 @@ Variables (Omega : finType) (w : Omega -> R) (C : Omega -> seq V) (p : V -> R).
    candidates; on average over the draws the output is p. *)
 Definition layer_rule (l : Omega -> outcome V -> R) :=
   [/\ forall k o, 0 <= l k o,
-      forall k, \sum_v (l k (true, v) + l k (false, v)) = 1,
+      forall k, w k != 0 -> \sum_v (l k (true, v) + l k (false, v)) = 1,
       forall k u, u \notin C k -> l k (true, u) = 0
     & forall v, \sum_k w k * (l k (true, v) + l k (false, v)) = p v].
 
@@ -359,8 +359,10 @@ have -> : \sum_k w k * (\sum_u l k (true, u)) =
 apply: ler_add.
   apply: ler_sum => u _; rewrite -(lp u); apply: ler_sum => k _.
   by rewrite ler_wpmul2l // ler_addl.
-rewrite [X in _ <= X]big_mkcond /=; apply: ler_sum => k _; case: ifP => [_|/negbFE/allP h].
-  rewrite -[X in _ <= X]mulr1 ler_wpmul2l // -(l1 k) [X in _ <= X](bigID T) /= ler_paddl //.
+rewrite [X in _ <= X]big_mkcond /=; apply: ler_sum => k _.
+have [z|nz] := eqVneq (w k) 0; first by rewrite z mul0r if_same.
+case: ifP => [_|/negbFE/allP h].
+  rewrite -[X in _ <= X]mulr1 ler_wpmul2l // -(l1 k nz) [X in _ <= X](bigID T) /= ler_paddl //.
     by apply: sumr_ge0 => v _; rewrite addr_ge0.
   by apply: ler_sum => v _; rewrite ler_addl.
 rewrite big1 ?mulr0 // => u nu; apply: lC; by apply: contra nu => /h.
@@ -408,6 +410,48 @@ rewrite [LHS](bigID (fun v => rheo_cut v)) /=; congr (_ + _).
 rewrite (eq_bigl (fun v => ~~ rheo_cut v)); last first.
   by move=> v; rewrite /rheo_cut; case: (v \in us).
 apply: eq_bigr => v; rewrite /rheo_cut negb_or -ltNge => /andP [_ /ltW h]; exact/min_idPr.
+Qed.
+
+Definition rheo_rule y (o : outcome V) : R :=
+  E vs (rheo vs p q (lead_and_sampled y)) (fun o' => (o' == o)%:R).
+
+Lemma rheo_layer_rule : layer_rule q (fun y => y :: us) p rheo_rule.
+Proof.
+have s y : sampled (lead_and_sampled y) = [:: y].
+  by rewrite sampled_cat sampled_det.
+have o y : others (lead_and_sampled y) = us.
+  by rewrite others_cat others_det cats0.
+have rE y f := rheo_law1 vsP p q f (s y).
+have a0 y : 0 <= accept p q y.
+  by rewrite /accept le_minr ler01 divr_ge0 //; [case: dp|case: dq].
+have a1 y : accept p q y <= 1 by rewrite /accept le_minl lexx.
+have e v (x : outcome V) : (x == (true, v))%:R + (x == (false, v))%:R = @emits R V v x.
+  by case: x => [[] x]; rewrite /emits /= !xpair_eqE /= ?addr0 ?add0r.
+have l1 y v : rheo_rule y (true, v) + rheo_rule y (false, v) =
+    E vs (rheo vs p q (lead_and_sampled y)) (@emits R V v).
+  rewrite -(mul1r (rheo_rule y (true, v))) -(mul1r (rheo_rule y (false, v))) -E_linear //.
+  by apply: E_ext => // x; rewrite !mul1r e.
+split.
+- move=> y x; rewrite /rheo_rule rE addr_ge0 //; first by rewrite mulr_ge0 ?ler0n.
+  rewrite mulr_ge0 ?subr_ge0 // sumr_ge0 // => v _; rewrite mulr_ge0 ?ler0n //.
+  by apply: dist0_ge0; exact: residual_dist0.
+- move=> y qy; under eq_bigr do rewrite l1; rewrite E_sum // rE /emits /=.
+  rewrite sum_is mulr1; under [X in _ + _ * X]eq_bigr do rewrite sum_is mulr1.
+  case: (residual_dist0 vsP p q) => [d|z]; first by rewrite (dist_sum vsP d) mulr1 addrC subrK.
+  suff -> : accept p q y = 1 by rewrite subrr mul0r addr0.
+  have := reject_mul (proj1 dp y) (proj1 dq y).
+  have -> : pos (q y - p y) = 0.
+    have : \sum_y pos (q y - p y) = 0.
+      rewrite -(sum_pos_sym vsP (p := p)); last by case: dp dq => _ -> [_ ->].
+      by rewrite big1 // => v _; rewrite -(mass_residual vsP) z mulr0.
+    move=> /eqP; rewrite psumr_eq0; last by move=> v _; exact: pos_ge0.
+    by move=> /allP /(_ y (mem_index_enum y)) /= /eqP.
+  by move=> /eqP; rewrite mulf_eq0 (negbTE qy) /= subr_eq0 eq_sym => /eqP.
+- move=> y u; rewrite inE negb_or => /andP [uy uu]; rewrite /rheo_rule rE xpair_eqE /= eq_sym (negbTE uy) mulr0 add0r.
+  rewrite o big1 ?mulr0 // => v _; case vu: (v \in us); rewrite ?mulr0 // xpair_eqE /=.
+  by case: eqP => [vE|_]; rewrite ?mulr0 //; rewrite -vE vu in uu.
+- move=> v; under eq_bigr do rewrite l1; rewrite -(totE vsP).
+  by apply: layer_lossless_rheo => // y _.
 Qed.
 
 Theorem optimal_acceptance_rheo l : layer_rule q (fun y => y :: us) p l ->

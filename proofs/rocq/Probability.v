@@ -51,6 +51,9 @@ Qed.
 Lemma sum_at' (h : V -> R) u : \sum_v h v * (v == u)%:R = h u.
 Proof. by under eq_bigr do rewrite mulrC; rewrite sum_at. Qed.
 
+Lemma sum_is u : \sum_v (u == v)%:R = 1 :> R.
+Proof. by rewrite -[RHS](sum_at' (fun=> 1) u); apply: eq_bigr => v _; rewrite mul1r eq_sym. Qed.
+
 (* ---- positive parts ---- *)
 Lemma pos_ge0 x : 0 <= pos x. Proof. by rewrite /pos le_maxr lexx. Qed.
 
@@ -149,6 +152,13 @@ elim: c => [//|z c1 IH1 c2 IH2|d k IH] /=.
 - by rewrite IH1 IH2 !mulrDr !(mulrCA z) !(mulrCA (1 - z)) addrACA.
 - rewrite !totE // !mulr_sumr -big_split /=; apply: eq_bigr => v _.
   by rewrite IH mulrDr !(mulrCA (d v)).
+Qed.
+
+Lemma E_sum (I : finType) c (f : I -> A -> R) : \sum_i E c (f i) = E c (fun a => \sum_i f i a).
+Proof.
+elim: c => [//|z c1 IH1 c2 IH2|d k IH] /=; first by rewrite -IH1 -IH2 !mulr_sumr -big_split.
+rewrite totE //; under eq_bigr do rewrite totE //; rewrite exchange_big /=.
+by apply: eq_bigr => v _; rewrite -IH mulr_sumr.
 Qed.
 End Programs.
 Arguments Ret {R V A}.
