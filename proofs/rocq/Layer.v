@@ -64,6 +64,12 @@ Proof. by elim: us => //= u us; rewrite /others /= => ->. Qed.
 (* ---- laws ---- *)
 Hypothesis vsP : vocabulary vs.
 
+Lemma sum_enters r (b : pred V) u : \sum_v r v * enters u (b v, v) = r u * (b u)%:R.
+Proof.
+rewrite (bigD1 u) //= /enters xpair_eqE eqxx andbT big1 ?addr0; first by case: (b u).
+by move=> v /negbTE vu; rewrite xpair_eqE vu andbF mulr0.
+Qed.
+
 Lemma residual_dist0 p q : dist0 vs (residual p q).
 Proof. by apply: nrm_dist0 => // v; exact: pos_ge0. Qed.
 
