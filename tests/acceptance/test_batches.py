@@ -57,6 +57,11 @@ def test_best_tokens_ties_by_token_id(vocab, data):
         assert best_tokens(wide, some).tolist() == [everything[:some]]
 
 
+def test_an_empty_batch_has_no_rates():
+    empty = np.zeros((0, 4))
+    assert batch_rates(empty, empty, 1, 3).rheo.shape == (0,)
+
+
 def test_nothing_is_written_into_the_rows():
     p, q, q_hat = random_batch(20, 6, seed=1)
     before = [table.copy() for table in (p, q, q_hat)]
