@@ -1,6 +1,6 @@
 """Speed of acceptance: closed forms in batches, and the exhaustive search against one pair at a time in `Fraction`.
 
-Run: ``python benchmarks/acceptance.py [--pairs N] [--json]``. One core, CPU time; torch too when it is
+Run: ``python -m benchmarks acceptance [--pairs N] [--json]``. One core, CPU time; torch too when it is
 installed, wall time.
 """
 
@@ -9,11 +9,9 @@ from __future__ import annotations
 import argparse
 import json
 import platform
-import sys
 import time
 from fractions import Fraction
 from itertools import islice
-from pathlib import Path
 
 import numpy as np
 
@@ -22,8 +20,6 @@ from rheo_verify.checks.closed_forms import batch_rates
 from rheo_verify.checks.instances import compositions, descending, shapes_of
 from rheo_verify.checks.optimal import optimal_acceptance, smallest_cut
 from rheo_verify.checks.search import Scope, begin, search
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 
 def batch(pairs: int, vocab: int) -> dict[str, float]:
@@ -108,7 +104,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=1_000_000)
     parser.add_argument("--json", action="store_true")
-    args = parser.parse_args()
+    args, _ = parser.parse_known_args()
     fast, slow = searched("rrsw > rheo", 4, 20), one_by_one(4, 20, 3000)
     found = {
         "machine": f"{platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}",

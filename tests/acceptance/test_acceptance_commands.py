@@ -27,24 +27,31 @@ def test_text_for_one_context(capsys):
     assert "rheo is 0.0333 (1/30) below it (at most 1/3 for V = 4, m = 1, n = 3)" in " ".join(written.split())
 
 
-def test_a_pruned_tree_quotes_no_optimum(capsys, tmp_path):
-    model = tmp_path / "model.json"
-    rows = {"": [2, 1, 1], "0": [1, 0, 0], "1": [1, 1, 1], "2": [1, 1, 1]}
-    targets = {**{key: [1, 1, 1] for key in rows}, "": [1, 1, 0]}
-    model.write_text(json.dumps({"vocab": 3, "target": targets, "draft": rows}))
-    tree = ["--m", "0", "--k", "2", "--beam", "1", "--depth", "2", "--budget", "2"]
-    # The comparison with the target needs rows two tokens deep.
-    deep = {f"{a} {b}": [1, 1, 1] for a in range(3) for b in range(3)}
-    model.write_text(json.dumps({"vocab": 3, "target": {**targets, **deep}, "draft": rows}))
-    assert run(["acceptance", "--model", str(model), *tree]) == 0
+PRUNED = ["--model", "pruned-optimum", *["--m", "0", "--k", "2", "--beam", "1", "--depth", "2", "--budget", "2"]]
+
+
+def test_a_pruned_tree_quotes_no_optimum(capsys):
+    assert run(["acceptance", *PRUNED]) == 0
     written = capsys.readouterr().out
     assert "REFUTED: optimal-transport in this tree is not lossless" in written
     assert "total variation 0.3333 (1/3), the rule is to blame" in written
     assert "best" not in written
-    assert run(["acceptance", "--model", str(model), *tree, "--json"]) == 0
+    assert run(["acceptance", *PRUNED, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["optimal_transport"] == {"verdict": "REFUTED", "total_variation": "1/3", "blame": "rule"}
     assert {row["rule"] for row in found["cycle"]["decoders"]} == {"rheo", "rrsw", "topk"}
+
+
+def test_enumerate_refutes_the_optimum_where_it_prunes(capsys):
+    assert run(["enumerate", *PRUNED, "--rule", "optimal-transport"]) == 1
+    written = capsys.readouterr().out
+    assert "the rule optimal-transport itself does not preserve the target" in written
+    assert "not quoted" in written
+    assert run(["enumerate", *PRUNED, "--rule", "optimal-transport", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["tokens_per_cycle"] is None
+    assert run(["enumerate", *PRUNED]) == 0
+    unpruned = ["--vocab", "3", "--k", "2", "--depth", "2", "--beam", "2", "--budget", "6"]
+    assert run(["enumerate", *unpruned, "--rule", "optimal-transport"]) == 0
 
 
 def test_compare_has_every_m_and_the_best_in_a_static_tree(capsys):
