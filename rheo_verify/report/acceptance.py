@@ -258,7 +258,8 @@ def _exact(value: Any) -> tuple[str, str]:
 def _row(row: Row, names: list[str]) -> str:
     shown = [f"{name} {text(value)}" for name, value in zip(names, row, strict=True)]
     if len(shown) > LONGEST_ROW or any(len(one) > 24 for one in shown):
-        best = sorted(range(len(row)), key=lambda v: (-row[v], v))[:6]
+        most = LONGEST_ROW // 2
+        best = range(len(row)) if len(row) <= most else sorted(range(len(row)), key=lambda v: (-row[v], v))[:most]
         rest = f", … ({len(row)} tokens)" if len(row) > len(best) else ""
         return ", ".join(f"{names[v]} {decimal(row[v])}" for v in best) + rest
     return ", ".join(shown)
