@@ -31,7 +31,7 @@ def best_first(chance: Chance, model: Model, context: Context, design: TreeDesig
 
 
 class Growth:
-    """A tree being grown: how many nodes are revealed, and a heap with the best hidden slot of each expanded context.
+    """A tree being grown: the nodes revealed so far, and a heap with the best hidden slot of each expanded context.
 
     Within a pool the slots come up in their own order (lead by decreasing q, then the sampled slot, which outranks
     every fill, then fill), so one entry a pool is enough, and a fill is never looked at before Y is known.
@@ -40,7 +40,7 @@ class Growth:
     def __init__(self, design: TreeDesign, pool_of: Callable[[Context], Pool]) -> None:
         self.design = design
         self.pool_of = pool_of
-        self.revealed = 0
+        self.revealed: list[Node] = []
         self._heap: list[_Hidden] = []
         self._popped = [0] * (design.depth + 1)
         self._expand(Node((), (), "lead", ONE))
@@ -50,7 +50,7 @@ class Growth:
         other = object.__new__(Growth)
         other.design = self.design
         other.pool_of = self.pool_of
-        other.revealed = self.revealed
+        other.revealed = self.revealed.copy()
         other._heap = self._heap.copy()
         other._popped = self._popped.copy()
         return other
@@ -58,7 +58,7 @@ class Growth:
     @property
     def finished(self) -> bool:
         """Whether the budget is used up or no slot is left."""
-        return self.revealed == self.design.budget or not self._heap
+        return len(self.revealed) == self.design.budget or not self._heap
 
     @property
     def next_law(self) -> tuple[Rational, ...] | None:
@@ -79,7 +79,7 @@ class Growth:
         candidate = _visible(pool, sampled)[index]
         law = pool.verification_law if candidate.kind == "sampled" else None
         node = Node(slots, (*parent.tokens, candidate.token), candidate.kind, -negated, law)
-        self.revealed += 1
+        self.revealed.append(node)
         self._hide(parent, pool, index + 1, sampled)
         self._popped[depth] += 1
         if depth < self.design.depth and self._popped[depth] <= self.design.beam:
