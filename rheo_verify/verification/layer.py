@@ -7,6 +7,8 @@ chosen without chance. It returns the outcome.
 `law(target, candidates, laws)` is the law of that outcome, branch-free and batched: `target` [..., V], `candidates`
 [..., n], each law [..., V]. It returns weights `(accept [..., n], residual [..., V])`, not normalised; together they
 are the law of "candidate i accepted" and "all rejected, token v emitted". Sampling it is one `choose` over both.
+
+A rule may have a third face, `average`: its law averaged over siblings not yet drawn, faster than over all tuples.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ class LayerRule:
     name: str
     verify: Callable[[Chance, Array, Sequence[int], Laws], Outcome]
     law: Callable[[Array, Array, Laws], tuple[Array, Array]]
+    average: Callable[..., Any] | None = None
 
 
 class LayerLaw(NamedTuple):
