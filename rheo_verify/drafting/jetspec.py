@@ -1,4 +1,4 @@
-"""JetSpec (arXiv 2606.18394): a tree out of one parallel forward; row d's top-K list serves every parent at depth d - 1.
+"""JetSpec (arXiv 2606.18394): a tree out of one parallel forward; row d's top-K list serves all parents at depth d - 1.
 
 A best-first heap on the summed log q (here the product, exact and of the same order): pop the best node, append all of
 its children, until the budget is used up.

@@ -1,4 +1,4 @@
-"""TreeSpark: best-first growth over slots by path survival, stopping where survival is low, siblings without replacement.
+"""TreeSpark: best-first growth over slots by path survival, with early stopping, siblings without replacement.
 
 Zhou, Wang and Wang, "TreeSpark". A slot's priority is the survival of its parent times the largest q not yet drawn
 there, a bound that is known before the slot's token is; growth stops at the threshold, at the cap on nodes, and at the

@@ -131,7 +131,7 @@ class _Rejection:
         return self._join(accept, mass, ends, 1, self.count - place - 1)
 
     def _join(self, accept: list[int], scale: int, ends: list[tuple[int, Average]], paths: int, others: int) -> Average:
-        """This sibling accepted by `accept` / `scale`, else one of the ends, each with its weight / scale."""
+        """The next sibling accepted by `accept` / `scale`, else one of the ends, each with its weight / scale."""
         common = math.lcm(*[end.scale for _, end in ends])
         stop = self.nothing.copy()
         descend = [self.nothing.copy() for _ in range(others)]

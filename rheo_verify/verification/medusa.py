@@ -1,10 +1,10 @@
 """Medusa's two acceptance schemes, neither of which keeps the target's law (Cai et al. 2024, "Medusa", section 2.3.1).
 
 `TYPICAL`: a token is accepted if p(x) > min(epsilon, delta exp(-H(p))), H the entropy; the longest path accepted all
-the way is emitted (ties: the first), and one token from p after it. exp(-H) is irrational in general, but the comparison
-is exact: with p in n-ths, both sides to the n-th power are rationals.
+the way is emitted (ties: the first), and one token from p after it. exp(-H) is irrational in general, but comparing
+with it is exact: with p in n-ths, both sides to the n-th power are rationals.
 `NUCLEUS`: for every candidate path by itself, the target's own tokens are drawn along it and it counts as accepted as
-far as they agree; the longest is emitted, and one fresh token from p. Even with one path the fresh draw is one too many.
+far as they agree; the longest is emitted, and one fresh token from p. Even with one path that is a draw too many.
 """
 
 from __future__ import annotations

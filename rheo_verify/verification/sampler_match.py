@@ -1,7 +1,7 @@
 """Sampler match: draw the target's own token once; if a child carries it, descend, else emit it and stop.
 
 It never looks at q: lossless for every tree, also one that was grown or pruned by its drawn tokens. There is one shared
-draw per node, and siblings with equal tokens count once. EAGLE at temperature 0, OPT-Tree, JetSpec and DominoTree verify
+draw per node, and siblings with equal tokens count once. EAGLE at temperature 0, OPT-Tree, JetSpec and DominoTree do
 so; its law is `topk`'s.
 """
 

@@ -2,8 +2,8 @@
 
 Sun et al. 2024, "SpecHub: Provable Acceleration to Multi-Draft Speculative Decoding", section 3. Pairs (i, a) have
 probability A(i) = q(i), pairs (a, i) have B(i) = q(a) q(i) / (1 - q(a)). What is left of p is spent in four rounds: by
-i in (i, a), by i in (a, i), by a in (a, i), by a in (i, a); a pair that got nothing draws from what is left. Open in the
-paper: a draft that is certain of the hub. Then there is no second token, and B is one mass of 1.
+i in (i, a), by i in (a, i), by a in (a, i), by a in (i, a); a pair that got nothing draws from what is left. Open:
+a draft that is certain of the hub. Then there is no second token, and B is one mass of 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """K-SEQ: k i.i.d. drafts tested in order, each against the target divided by rho.
 
 Sun et al. 2023, "SpecTr: Fast Speculative Decoding via Optimal Transport", section 4 (algorithm 2; its gamma is rho
-here). With beta = sum min(p/rho, q) and P = 1 - (1 - beta)^k: accept a draft x with probability min(1, p(x)/(rho q(x)));
+here). With beta = sum min(p/rho, q) and P = 1 - (1 - beta)^k: accept a draft x with min(1, p(x)/(rho q(x)));
 when all are rejected, draw from norm(p - min(p/rho, q) P/beta). Exactly lossless for every rho in [rho*, k] with
 P <= rho beta from rho* on; rho* may be irrational, so the upper end of a rational bracket is taken. At its lower end
 the residual turns negative: no rule at all, and lossy once clipped at zero (`end="lower"`, a planted fault).

@@ -7,7 +7,7 @@ deleted, and its parent's d = (a_v R_v - S_v)+ with mass Z gives R_v <- d/Z and 
 root is left it is accepted. The path is emitted, and one token from R of its end.
 
 Open in the paper: duplicates among i.i.d. children. Here each is a node of its own. S_v for a child is the law that the
-child was drawn from, so siblings may be i.i.d., without replacement, or point masses. On a chain it is block verification.
+child was drawn from, so siblings may be i.i.d., without replacement, or point masses. On a chain: block verification.
 `order="deepest"` takes the deepest leaf first, which is lossy: a planted fault.
 """
 
