@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal
 
 from rheo_verify.checks.emission import Comparison, Emission, compare, cycle_emission
+from rheo_verify.checks.examples import example_draws
 from rheo_verify.checks.layers import LayerLaws, StepViolation, step_violations
 from rheo_verify.checks.prefixes import Prefix, classes_of, grow_prefixes, leaves, prefixes_of
 from rheo_verify.checks.structure import Blame, SlotFault, blame, slot_faults
 from rheo_verify.checks.verdict import Verdict
-from rheo_verify.drafting.all_trees import AllTrees, Limits, enumerate_trees
+from rheo_verify.drafting.all_trees import AllTrees, enumerate_trees
 from rheo_verify.drafting.design import TreeDesign
-from rheo_verify.drafting.size import equal_support_trees, most_trees
-from rheo_verify.drafting.tree import Tree
+from rheo_verify.drafting.size import equal_support_trees, most_nodes, most_trees
+from rheo_verify.drafting.tree import TokenPath, Tree
 from rheo_verify.drafting.validity import why_not_lazy
 from rheo_verify.errors import InputError
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model, require_target
-from rheo_verify.probability.rationals import ZERO, Rational
+from rheo_verify.probability.laws import Law
+from rheo_verify.probability.rationals import ONE, ZERO, Rational
 from rheo_verify.verification.layer import LayerRule
 
 Method = Literal["auto", "exhaustive", "classes"]
@@ -65,6 +69,10 @@ class Enumeration:
         """The law of T_R."""
         return classes_of(self.prefixes, self.design.budget)
 
+    def example_draws(self, tree: Tree) -> tuple[int, ...] | None:
+        """Choices under which `build_then_prune` gives this T_R, for replaying it; None if none is found soon."""
+        return example_draws(self.model, self.context, self.design, tree)
+
 
 def enumerate_design(
     model: Model,
@@ -81,32 +89,25 @@ def enumerate_design(
     Raises `InputError` (a parameter, a missing row, RV107 where classes are not valid, RV108 where there are too many
     trees) and `LimitReached`.
     """
-    limits = limits or Limits()
-    chosen = choose_method(model, design, method, context)
     design.check_vocab(model.vocab)
+    chosen = choose_method(model, design, method, context)
     require_target(model, context, cycles * (design.depth + 1) - 1)
-    found = None
-    if chosen == "exhaustive":
-        found = enumerate_trees(model, context, design, limits)
-        prefixes = prefixes_of(found.classes)
-    else:
-        prefixes = grow_prefixes(model, context, design, limits)
-    laws = LayerLaws(model, context, rule)
-    faults = tuple(slot_faults(prefixes))
-    violations = tuple(step_violations(laws, prefixes))
-    emission = cycle_emission(laws, leaves(prefixes))
-    if cycles > 1:
-        emission = more_cycles(emission, model, design, rule, chosen, context, cycles - 1)
+    engine = _Engine(model, design, rule, chosen, limits or Limits())
+    first = engine.at(context)
+    faults = tuple(slot_faults(first.prefixes))
+    violations = tuple(step_violations(first.laws, first.prefixes))
+    emission = engine.emission(context, design.budget, cycles)
     comparison = compare(model.target, context, emission)
-    checks, not_checked = _claims(found, model, context, design, faults, violations, limits)
     adapted = not violations and not any(fault.part == 3 for fault in faults)
-    budgets, by = _budgets(laws, prefixes, design.budget, adapted)
-    if adapted:
+    budgets, by = _budgets(engine, context, cycles, adapted, comparison)
+    checks, not_checked = _claims(engine, context, faults, violations)
+    if adapted and cycles == 1:
         checks["adapted-growth"] = Verdict.of(not any(budgets))
+    elif adapted:
+        not_checked["adapted-growth"] = "its conditions were looked at for the first cycle only"
     else:
         not_checked["adapted-growth"] = "its conditions do not hold: " + _why_not_adapted(violations)
     checks = {"lossless": Verdict.of(comparison.total_variation == 0), **checks}
-    lossy = next((k for k, distance in enumerate(budgets, 1) if distance), None)
     return Enumeration(
         model=model,
         design=design,
@@ -118,17 +119,74 @@ def enumerate_design(
         comparison=comparison,
         budgets=budgets,
         budgets_by=by,
-        trees=found.trees if found else equal_support_trees(model, context, design),
-        prefixes=prefixes,
-        ancestor_closed=found is None or found.not_ancestor_closed == 0,
+        trees=first.found.trees if first.found else equal_support_trees(model, context, design),
+        prefixes=first.prefixes,
+        ancestor_closed=first.found is None or first.found.not_ancestor_closed == 0,
         emission=emission,
         checks=checks,
         not_checked=not_checked,
         slot_faults=faults,
         step_violations=violations,
-        all_trees=found,
-        blame=blame(prefixes, lossy) if comparison.total_variation and lossy else None,
+        all_trees=first.found,
+        blame=engine.blame(context, budgets) if comparison.total_variation else None,
     )
+
+
+@dataclass(frozen=True)
+class _Cycle:
+    """What is known of a cycle that starts at one context."""
+
+    laws: LayerLaws
+    prefixes: Prefix
+    found: AllTrees | None
+
+
+@dataclass
+class _Engine:
+    """Cycles by the context they start from, each enumerated once and then asked at any budget."""
+
+    model: Model
+    design: TreeDesign
+    rule: LayerRule
+    method: Literal["exhaustive", "classes"]
+    limits: Limits
+    _known: dict[Context, _Cycle] = field(default_factory=dict)
+
+    def at(self, context: Context) -> _Cycle:
+        """All trees, or all classes, of a cycle at `context`."""
+        cycle = self._known.get(context)
+        if cycle is None:
+            found, laws = None, LayerLaws(self.model, context, self.rule)
+            if self.method == "exhaustive":
+                found = enumerate_trees(self.model, context, self.design, self.limits)
+                prefixes = prefixes_of(found.classes)
+            else:
+                prefixes = grow_prefixes(self.model, context, self.design, self.limits)
+            cycle = self._known[context] = _Cycle(laws, prefixes, found)
+        return cycle
+
+    def emission(self, context: Context, budget: int, cycles: int) -> Emission:
+        """What is emitted in `cycles` cycles, each with a new tree grown from where the last one stopped."""
+        law: Law[TokenPath] = {(): ONE}
+        for _ in range(cycles):
+            longer: Law[TokenPath] = {}
+            for tokens, probability in law.items():
+                cycle = self.at(context + tokens)
+                emitted = cycle_emission(cycle.laws, self.limits.watch(leaves(cycle.prefixes, budget)))
+                for more, chance in emitted.law.items():
+                    end = tokens + more
+                    longer[end] = longer.get(end, ZERO) + probability * chance
+            law = longer
+        return Emission(law)
+
+    def blame(self, context: Context, budgets: tuple[Rational, ...]) -> Blame:
+        """Who is to blame at the smallest lossy budget, in the first cycle that is lossy there by itself."""
+        budget = next(k for k, distance in enumerate(budgets, 1) if distance)
+        for start, cycle in sorted(self._known.items(), key=lambda known: (len(known[0]), known[0])):
+            emission = self.emission(start, budget, 1)
+            if compare(self.model.target, start, emission).total_variation:
+                return blame(cycle.prefixes, budget, start[len(context) :])
+        raise AssertionError("a composition of lossless cycles is lossless")
 
 
 def choose_method(
@@ -148,74 +206,44 @@ def choose_method(
     return "exhaustive"
 
 
-def more_cycles(
-    first: Emission,
-    model: Model,
-    design: TreeDesign,
-    rule: LayerRule,
-    method: Literal["exhaustive", "classes"],
-    context: Context,
-    cycles: int,
-) -> Emission:
-    """The law of the tokens after further cycles, each with a new tree grown from where the last one stopped."""
-    law = first.law
-    for _ in range(cycles):
-        longer: dict[Context, Rational] = {}
-        for tokens, probability in law.items():
-            here = context + tokens
-            if method == "classes":
-                classes = leaves(grow_prefixes(model, here, design))
-            else:
-                classes = iter(enumerate_trees(model, here, design).classes.items())
-            cycle = cycle_emission(LayerLaws(model, here, rule), classes)
-            for more, chance in cycle.law.items():
-                end = tokens + more
-                longer[end] = longer.get(end, ZERO) + probability * chance
-        law = longer
-    return Emission(law)
-
-
 def _budgets(
-    laws: LayerLaws, prefixes: Prefix, budget: int, local: bool
+    engine: _Engine, context: Context, cycles: int, adapted: bool, at_full: Comparison
 ) -> tuple[tuple[Rational, ...], Literal["global", "local"]]:
     """Total variation at each budget, by comparing laws; by the local identities where that is a proof and cheaper."""
-    if local and sum(1 for _ in leaves(prefixes)) * budget > GLOBAL_AT_EVERY_BUDGET:
-        return (ZERO,) * budget, "local"
-    distances = []
-    for k in range(1, budget + 1):
-        emission = cycle_emission(laws, leaves(prefixes, k))
-        distances.append(compare(laws.model.target, laws.context, emission).total_variation)
-    return tuple(distances), "global"
+    full = engine.design.budget
+    classes = sum(1 for _ in leaves(engine.at(context).prefixes))
+    if adapted and cycles == 1 and classes * full > GLOBAL_AT_EVERY_BUDGET and not at_full.total_variation:
+        return (ZERO,) * full, "local"
+    nodes = most_nodes(engine.design, engine.model.vocab)
+    distances: list[Rational] = []
+    for k in range(1, min(full, nodes)):
+        emission = engine.emission(context, k, cycles)
+        distances.append(compare(engine.model.target, context, emission).total_variation)
+    return (*distances, *[at_full.total_variation] * (full - len(distances))), "global"
 
 
 def _claims(
-    found: AllTrees | None,
-    model: Model,
-    context: Context,
-    design: TreeDesign,
-    faults: tuple[SlotFault, ...],
-    violations: tuple[StepViolation, ...],
-    limits: Limits,
+    engine: _Engine, context: Context, faults: tuple[SlotFault, ...], violations: tuple[StepViolation, ...]
 ) -> tuple[dict[str, Verdict], dict[str, str]]:
     checks: dict[str, Verdict] = {}
     not_checked: dict[str, str] = {}
-    reason = why_not_lazy(design, model, context)
+    found = engine.at(context).found
+    reason = why_not_lazy(engine.design, engine.model, context)
     if found is None:
         not_checked["eager-equals-lazy"] = "only the class method ran; use --method exhaustive"
     elif reason is not None:
         not_checked["eager-equals-lazy"] = f"its conditions do not hold: {reason}"
     else:
-        grown = classes_of(grow_prefixes(model, context, design, limits))
+        grown = classes_of(grow_prefixes(engine.model, context, engine.design, engine.limits))
         checks["eager-equals-lazy"] = Verdict.of(grown == found.classes)
     checks["slot-determinism"] = Verdict.of(not faults)
     if found is None:
         not_checked["sampled-outranks-fill"] = "only the class method ran: it rests on this claim"
         not_checked["scores-never-increase"] = "only the class method ran: it rests on this claim"
     else:
+        closed = not found.not_ancestor_closed and not found.table.factors_above_one
         checks["sampled-outranks-fill"] = Verdict.of(not found.table.outranked)
-        checks["scores-never-increase"] = Verdict.of(
-            not found.not_ancestor_closed and not found.table.factors_above_one
-        )
+        checks["scores-never-increase"] = Verdict.of(closed)
     checks["layer-lossless"] = Verdict.of(not any(violation.what == "emission" for violation in violations))
     return checks, not_checked
 
@@ -232,5 +260,4 @@ def _why_not_adapted(violations: tuple[StepViolation, ...]) -> str:
 
 
 def _about(number: int) -> str:
-    written = f"{number:,}"
-    return written if len(written) < 20 else f"about 10^{len(str(number)) - 1}"
+    return f"{number:,}" if number < 10**15 else f"about 10^{round(number.bit_length() * math.log10(2))}"

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from rheo_verify.drafting.all_trees import Limits
 from rheo_verify.drafting.best_first import Growth
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.pool import Pool, pool_at
 from rheo_verify.drafting.tree import Node, Tree
+from rheo_verify.errors import LimitReached
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import ONE, ZERO, Rational
+
+MOST_CLASSES = 5_000_000
 
 
 @dataclass(slots=True)
@@ -70,7 +73,9 @@ def grow_prefixes(model: Model, context: Context, design: TreeDesign, limits: Li
             here = _follow(here, growth.reveal(first), here.probability * law[first])
         finished += 1
         if finished % 256 == 0:
-            limits.check_classes(finished)
+            limits.check("classes", finished)
+        if finished > MOST_CLASSES:
+            raise LimitReached("RV202", f"there are more than {MOST_CLASSES:,} classes", limits.covered)
     return root
 
 

@@ -73,6 +73,8 @@ def _faults_in_slot(tree: Tree, slot: SlotPath, nodes: dict[Node, Rational]) -> 
 class Blame:
     """Why a design is lossy (claim `blame`). `budget` is R*, the smallest one at which it is.
 
+    `context` is where the guilty cycle starts (tokens emitted before it).
+
     culprit `slot`: `fault` is the sampled slot of the R*-th node whose token does not have the law that verification
     uses. culprit `rule`: every sampled slot is faithful, so the layer rule itself does not preserve the target.
     """
@@ -80,11 +82,12 @@ class Blame:
     budget: int
     culprit: str
     fault: SlotFault | None
+    context: TokenPath = ()
 
 
-def blame(root: Prefix, budget: int) -> Blame:
+def blame(root: Prefix, budget: int, context: TokenPath = ()) -> Blame:
     """Who is to blame at the smallest lossy budget: the unfaithful slot that matters most, else the rule."""
     faults = [fault for fault in slot_faults(root, budget) if fault.part == 3 and len(fault.tree) == budget - 1]
     if not faults:
-        return Blame(budget, "rule", None)
-    return Blame(budget, "slot", max(faults, key=lambda fault: fault.given * fault.distance))
+        return Blame(budget, "rule", None, context)
+    return Blame(budget, "slot", max(faults, key=lambda fault: fault.given * fault.distance), context)

@@ -7,8 +7,7 @@ on the outcome. Rows come in chunks: memory does not grow with the number of tre
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,35 +19,10 @@ from rheo_verify.drafting.node_table import Ints, NodeTable, expansions
 from rheo_verify.drafting.pool import pool_at
 from rheo_verify.drafting.tree import Tree
 from rheo_verify.errors import LimitReached
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import ZERO, Rational, ratio
-
-
-@dataclass
-class Limits:
-    """When to stop: a deadline (`time.monotonic()` seconds), a number of trees; and whom to tell how far it got."""
-
-    deadline: float | None = None
-    trees: int | None = None
-    progress: Callable[[int, int], None] | None = None
-
-    def check(self, done: int, total: int) -> None:
-        """Raises `LimitReached` RV201 or RV202."""
-        if self.progress is not None:
-            self.progress(done, total)
-        covered = f"{done:,} of {total:,} trees were enumerated"
-        if self.deadline is not None and time.monotonic() > self.deadline and done < total:
-            raise LimitReached("RV201", "the time limit was reached", covered)
-        if self.trees is not None and done >= self.trees and done < total:
-            raise LimitReached("RV202", "the limit on trees was reached", covered)
-
-    def check_classes(self, done: int) -> None:
-        """The same while classes are grown, whose number is not known beforehand."""
-        if self.progress is not None:
-            self.progress(done, 0)
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise LimitReached("RV201", "the time limit was reached", f"{done:,} classes were grown")
 
 
 @dataclass(frozen=True)
@@ -70,21 +44,21 @@ def enumerate_trees(
     model: Model, context: Context, design: TreeDesign, limits: Limits | None = None, table: NodeTable | None = None
 ) -> AllTrees:
     """Form every unpruned tree at `context`, prune it and group the results. Raises `LimitReached`."""
-    table = table or node_table(model, context, design)
     limits = limits or Limits()
+    table = table or node_table(model, context, design, limits)
     groups = _Groups(table)
-    limits.check(0, table.trees)
+    limits.check("trees", 0, table.trees)
     for rows in _grow(table, _root(table), 0):
         groups.add(rows)
-        limits.check(groups.trees, table.trees)
+        limits.check("trees", groups.trees, table.trees)
     classes = groups.law()
     counts = {groups.tree(code): int(count) for code, count in enumerate(groups.formed)}
     return AllTrees(classes, groups.trees, counts, groups.not_ancestor_closed, table)
 
 
-def node_table(model: Model, context: Context, design: TreeDesign) -> NodeTable:
+def node_table(model: Model, context: Context, design: TreeDesign, limits: Limits | None = None) -> NodeTable:
     """The possible nodes of every unpruned tree at `context`."""
-    return NodeTable(design, lambda tokens: pool_at(model, context + tokens, design))
+    return NodeTable(design, lambda tokens: pool_at(model, context + tokens, design), limits)
 
 
 @dataclass

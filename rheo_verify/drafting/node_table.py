@@ -16,6 +16,7 @@ from rheo_verify.drafting.networks import keep_smallest
 from rheo_verify.drafting.pool import Pool
 from rheo_verify.drafting.priority import priority_of
 from rheo_verify.drafting.tree import Node
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context
 from rheo_verify.probability.rationals import ONE, over_common_denominator
 
@@ -32,8 +33,9 @@ class NodeTable:
     tree). trees: how many unpruned trees there are, counted by recursion over the layers. The root has the last number.
     """
 
-    def __init__(self, design: TreeDesign, pool_of: Callable[[Context], Pool]) -> None:
+    def __init__(self, design: TreeDesign, pool_of: Callable[[Context], Pool], limits: Limits | None = None) -> None:
         self.design = design
+        self._limits = limits or Limits()
         self.pool_of = pool_of
         self.factors_above_one: list[Node] = []
         self.outranked: list[Node] = []
@@ -69,7 +71,7 @@ class NodeTable:
             place[layer] = np.arange(len(layer))
             children = place[np.array(self._children)].T
             reached: dict[bytes, int] = {}
-            for rows, outcomes in expansions(list(beams.T), first, count):
+            for rows, outcomes in self._limits.watch(expansions(list(beams.T), first, count), every=1):
                 columns = [slot[outcome] for outcome in outcomes for slot in children]
                 best = np.stack(keep_smallest(columns, self.design.beam), axis=1)
                 distinct, inverse = np.unique(best, axis=0, return_inverse=True)

@@ -15,17 +15,28 @@ MOST_CONTEXTS = 20_000
 def expanded_contexts(design: TreeDesign, vocab: int) -> int:
     """How many contexts every unpruned tree expands: the root, then at most W at each depth."""
     expanded, layer = 0, 1
-    for _ in range(design.depth):
+    for depth in range(design.depth):
         beam = min(design.beam, layer)
-        expanded += beam
-        layer = beam * min(design.pool, vocab)
+        following = beam * min(design.pool, vocab)
+        if following == layer:
+            return expanded + beam * (design.depth - depth)
+        expanded, layer = expanded + beam, following
     return expanded
 
 
+def most_nodes(design: TreeDesign, vocab: int) -> int:
+    """How many nodes every unpruned tree has: larger budgets keep no more."""
+    return expanded_contexts(design, vocab) * min(design.pool, vocab)
+
+
 def most_trees(design: TreeDesign, vocab: int) -> int:
-    """An upper bound on the number of unpruned trees: every expanded context draws from all tokens outside the lead."""
-    outcomes = vocab - design.lead if design.pool > design.lead else 1
-    return max(1, outcomes) ** min(expanded_contexts(design, vocab), 10_000)
+    """An upper bound on the number of unpruned trees: every expanded context draws from all tokens outside the lead.
+
+    Beyond some thousand digits the exponent is cut: such a number only says that there are too many.
+    """
+    outcomes = max(1, vocab - design.lead) if design.pool > design.lead else 1
+    bound: int = outcomes ** min(expanded_contexts(design, vocab), 1_000)
+    return bound
 
 
 def equal_support_trees(model: Model, context: Context, design: TreeDesign) -> int | None:

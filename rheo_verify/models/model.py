@@ -22,7 +22,7 @@ class Model:
 
     `target`, `draft` and `sampling_draft` map a context to a row of `vocab` probabilities, and raise `InputError`
     RV105 where they have none. `tokens` names the tokens for people; `source` says where the model is from;
-    `tabled`, that its rows come from a finite table, so that some context may have none.
+    `tabled`, that the target's rows come from a finite table, so that some context may have none.
     """
 
     vocab: int

@@ -74,7 +74,7 @@ def model_from_data(data: Any, source: str = "data") -> Model:
         sampling_draft=tables.get("sampling_draft", tables["draft"]),
         tokens=_names(data.get("tokens"), vocab, source),
         source=source,
-        tabled=any(isinstance(data.get(key), Mapping) for key in TABLES),
+        tabled=isinstance(data["target"], Mapping),
     )
 
 
