@@ -39,7 +39,7 @@ class DominoTree:
         heap: list[tuple[Any, ...]] = []
         siblings = WITHOUT_REPLACEMENT if self.sampled else TOP
         parent, popped = Node((), (), "lead", ONE), 0
-        while True:
+        while popped < self.budget:
             if parent.depth < self.depth:
                 path_row = model.draft(context + parent.tokens)
                 weights = [ahead * here for ahead, here in zip(rows[parent.depth], path_row, strict=True)]
@@ -49,7 +49,7 @@ class DominoTree:
                     kind: Kind = "lead" if law is None else "sampled"
                     node = Node((*parent.slots, slot), (*parent.tokens, token), kind, score, law)
                     heapq.heappush(heap, (-score, node.depth, node.slots, node))
-            if not heap or popped == self.budget:
+            if not heap:
                 return
             parent = heapq.heappop(heap)[-1]
             popped += 1

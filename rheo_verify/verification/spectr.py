@@ -10,23 +10,26 @@ the residual turns negative: no rule at all, and lossy once clipped at zero (`en
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
 from rheo_verify.probability.arrays import Array, join, mass, minimum, pick, positive_part
 from rheo_verify.probability.chance import Chance
+from rheo_verify.probability.distributions import Row
+from rheo_verify.probability.rationals import ONE, Rational, total
 from rheo_verify.verification.layer import Laws, LayerRule, Outcome
 
 HALVINGS = 16
 End = Literal["upper", "lower"]
 
 
-def bracket(target: Array, draft: Array, count: int, halvings: int = HALVINGS) -> tuple[Any, Any]:
+@lru_cache(maxsize=256)
+def bracket(target: Row, draft: Row, count: int, halvings: int = HALVINGS) -> tuple[Rational, Rational]:
     """Rationals around rho*, the smallest rho >= 1 with P(rho) <= rho beta(rho), at most (k - 1)/2^halvings apart.
 
     Both ends are 1 when that is allowed itself.
     """
-    one = target.sum()
-    low, high = one, one * count
+    low, high = ONE, ONE * count
     if _allowed(target, draft, count, low):
         return low, low
     for _ in range(halvings):
@@ -38,8 +41,8 @@ def bracket(target: Array, draft: Array, count: int, halvings: int = HALVINGS) -
     return low, high
 
 
-def _allowed(target: Array, draft: Array, count: int, rho: Any) -> bool:
-    beta = minimum(target / rho, draft).sum()
+def _allowed(target: Row, draft: Row, count: int, rho: Rational) -> bool:
+    beta = total(min(p / rho, q) for p, q in zip(target, draft, strict=True))
     return bool(1 - (1 - beta) ** count <= rho * beta)
 
 
@@ -48,7 +51,7 @@ def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws,
     if not len(candidates):
         return Outcome(chance.choose(target), None)
     draft, count = laws[0], len(candidates)
-    rho = bracket(target, draft, count)[end == "upper"]
+    rho = bracket(tuple(target), tuple(draft), count)[end == "upper"]
     for index, token in enumerate(candidates):
         wanted = target[token] / rho
         if chance.flip(min(wanted, draft[token]), positive_part(draft[token] - wanted)):
@@ -68,7 +71,7 @@ def law(target: Array, candidates: Array, laws: Laws, end: End = "upper") -> tup
     if not candidates.shape[-1]:
         return pick(target, candidates), target
     draft, count = laws[0], candidates.shape[-1]
-    rho = bracket(target, draft, count)[end == "upper"]
+    rho = bracket(tuple(target), tuple(draft), count)[end == "upper"]
     accepted = pick(minimum(target / rho, draft), candidates) / pick(draft, candidates)
     alive, accepts = mass(target), []
     for index in range(count):

@@ -64,8 +64,8 @@ class _State:
 
     def leaf(self, order: Order) -> list[Node]:
         """The path to the next leaf to test; empty when only the root is left."""
-        paths = list(self._leaves([]))
-        return paths[0] if order == "first" or not paths else max(paths, key=len)
+        leaves = self._leaves([])
+        return next(leaves, []) if order == "first" else max(leaves, key=len, default=[])
 
     def _leaves(self, path: list[Node]) -> Iterator[list[Node]]:
         below = self.children.get(path[-1].slots if path else ())
