@@ -55,6 +55,13 @@ class CycleLaws:
         while layer:
             below: dict[tuple[TokenPath, Shape], Rational] = {}
             for (tokens, shape), reached in layer.items():
+                if not shape:
+                    self.paths += 1
+                    for token, p in enumerate(self.model.target(context + tokens)):
+                        if p:
+                            end = (*tokens, token)
+                            emitted[end] = emitted[end] + reached * p if end in emitted else reached * p
+                    continue
                 descend, stop = self._node(draft, rule, context + tokens, shape)
                 for token, under, probability in descend:
                     key = ((*tokens, token), under)
@@ -72,20 +79,16 @@ class CycleLaws:
         if known is not None:
             return known
         model = self.model
-        target = model.target(here)
-        if not shape:
-            law: NodeLaw = ([], [(token, p) for token, p in enumerate(target) if p])
-            self.paths += 1
-        else:
-            found = average(rule, draft.siblings, target, model.draft(here), model.sampling_draft(here), len(shape))
-            self.paths += found.paths
-            into: dict[tuple[int, Shape], int] = {}
-            for under, row in zip(shape, found.descend, strict=True):
-                for token, weight in enumerate(row):
-                    if weight:
-                        into[token, under] = into.get((token, under), 0) + weight
-            descend = [(token, under, ratio(weight, found.scale)) for (token, under), weight in into.items()]
-            law = (descend, [(token, ratio(weight, found.scale)) for token, weight in enumerate(found.stop) if weight])
+        rows = model.target(here), model.draft(here), model.sampling_draft(here)
+        found = average(rule, draft.siblings, *rows, len(shape))
+        self.paths += found.paths
+        into: dict[tuple[int, Shape], int] = {}
+        for under, row in zip(shape, found.descend, strict=True):
+            for token, weight in enumerate(row):
+                if weight:
+                    into[token, under] = into.get((token, under), 0) + weight
+        descend = [(token, under, ratio(weight, found.scale)) for (token, under), weight in into.items()]
+        law = descend, [(token, ratio(weight, found.scale)) for token, weight in enumerate(found.stop) if weight]
         self._nodes[here, shape] = law
         return law
 

@@ -87,7 +87,7 @@ ENTRIES = (
     ),
     Entry(
         "domino-tree-sampled",
-        lambda levels: Decoder("domino-tree-sampled", DominoTree(2, levels, 3, sampled=True), sampler_match.RULE),
+        lambda levels: Decoder("domino-tree-sampled", DominoTree(2, levels, 2, sampled=True), sampler_match.RULE),
         True,
         "domino-tree with children drawn without replacement, each still scored by its own q",
         '"DominoTree" (arXiv 2607.08642)',

@@ -97,29 +97,30 @@ class _Rejection:
         if isinstance(following, int):
             return self._point_mass(residual, mass, drawn, place, following)
         whole = sum(following)
+        scale = mass * whole
+        rejected: list[tuple[int, int]] = []
         accept = self.nothing.copy()
         left = self.nothing.copy()
-        branches: dict[Hashable, tuple[Drawn, int]] = {}
-        memory = self.siblings.memory
         paths = 0
-        last = place + 1 == self.count
         for token, (q, r) in enumerate(zip(following, residual, strict=True)):
             drafted, wanted = q * mass, r * whole
+            if drafted:
+                paths += 1
             if drafted > wanted:
                 accept[token] = wanted
-                longer = drawn if last else (*drawn, token)
-                key = None if last else memory(longer)
-                found = branches.get(key)
-                branches[key] = longer, drafted - wanted + (found[1] if found else 0)
+                rejected.append((token, drafted - wanted))
             else:
                 accept[token] = drafted
                 left[token] = wanted - drafted
-            paths += drafted > 0
-        common = math.gcd(*left)
-        if common > 1:
-            left = [value // common for value in left]
+        if place + 1 == self.count:
+            return Average([accept], left, scale, paths)  # what is rejected has the mass of what is left
+        branches: dict[Hashable, tuple[Drawn, int]] = {}
+        for token, weight in rejected:
+            longer = (*drawn, token)
+            key = self.siblings.memory(longer)
+            branches[key] = longer, weight + (branches[key][1] if key in branches else 0)
         ends = [(weight, self.after(left, longer, place + 1)) for longer, weight in branches.values()]
-        return self._join(accept, mass * whole, ends, paths, self.count - place - 1)
+        return self._join(accept, scale, ends, paths, self.count - place - 1)
 
     def _point_mass(self, residual: list[int], mass: int, drawn: Drawn, place: int, token: int) -> Average:
         accept = self.nothing.copy()

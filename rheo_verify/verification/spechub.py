@@ -8,7 +8,7 @@ a draft that is certain of the hub. Then there is no second token, and B is one 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,39 +63,34 @@ def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws)
     if not len(candidates):
         return Outcome(chance.choose(target), None)
     rounds = _rounds(target, laws[0])
-    hub_is_first = candidates[0] == rounds.hub
-    if len(candidates) == 2:
-        place = 1 if hub_is_first else 0
-        other = candidates[place]
-        spent, drafted = rounds.other_second if hub_is_first else rounds.other_first
-        if chance.flip(spent[other], drafted[other] - spent[other]):
-            return Outcome(other, place)
-    spent, unspent = rounds.hub_first if hub_is_first else rounds.hub_second
-    if chance.flip(spent, unspent - spent):
-        return Outcome(rounds.hub, 0 if hub_is_first else 1)
+    for place, (spent, offered) in _offers(rounds, candidates):
+        if chance.flip(spent, offered - spent):
+            return Outcome(candidates[place], place)
     return Outcome(chance.choose(rounds.left), None)
+
+
+def _offers(rounds: _Rounds, candidates: Sequence[int]) -> Iterator[tuple[int, tuple[Any, Any]]]:
+    """The candidates' places in the order of the rounds, each with what its round accepts and out of how much."""
+    hub_is_first = candidates[0] == rounds.hub
+    by_token = rounds.other_second if hub_is_first else rounds.other_first
+    for place, token in enumerate(candidates):
+        if token != rounds.hub:
+            yield place, (by_token[0][token], by_token[1][token])
+    for place, token in enumerate(candidates):
+        if token == rounds.hub:
+            yield place, rounds.hub_first if hub_is_first else rounds.hub_second
 
 
 def law(target: Array, candidates: Array, laws: Laws) -> tuple[Array, Array]:
     """The same, as probabilities. One context at a time."""
-    count = len(candidates)
-    if not count:
-        return target[:0], target
-    rounds = _rounds(target, laws[0])
-    hub_is_first = int(candidates[0]) == rounds.hub
-    accept = np.zeros(count, dtype=object) * target[:1]
     alive = target.sum()
-    if count == 2:
-        place = 1 if hub_is_first else 0
-        other = candidates[place]
-        spent, drafted = rounds.other_second if hub_is_first else rounds.other_first
-        accept[place] = spent[other] / drafted[other]
+    accept = np.array([alive * 0] * len(candidates), dtype=target.dtype)
+    if not len(candidates):
+        return accept, target
+    rounds = _rounds(target, laws[0])
+    for place, (spent, offered) in _offers(rounds, candidates.tolist()):
+        accept[place] = alive * spent / offered if offered else alive * 0
         alive = alive - accept[place]
-    spent, unspent = rounds.hub_first if hub_is_first else rounds.hub_second
-    if unspent:
-        hub_place = 0 if hub_is_first else 1
-        accept[hub_place] = alive * spent / unspent
-        alive = alive - accept[hub_place]
     whole = rounds.left.sum()
     return accept, rounds.left * (alive / whole if whole else alive)
 
