@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from rheo_verify.checks.adapted_growth import AdaptedGrowth, adapted_growth
 from rheo_verify.checks.cycle_law import CycleLaws, joint_law
 from rheo_verify.checks.emission import Comparison, Emission, compare
 from rheo_verify.checks.optimal import smallest_cut
@@ -29,13 +30,21 @@ FACTORS = tuple(map(exact, ("1", "5/4", "3/2", "2", "3", "1000000")))
 
 
 @dataclass(frozen=True)
+class Blame:
+    """At the first reachable context whose cycle is lossy: how its drafting reveals, and what the rule cannot stand."""
+
+    context: Context
+    growth: AdaptedGrowth
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """One row of the table, at one starting context.
 
     `comparison` is of the first `length` tokens over as many cycles as they take, `target_calls` the expected number
     of those cycles (one call of the target verifies one tree). `emission` is the first cycle's. `optimum` is the most
     that any rule can accept at the root, where the number of drafts there is fixed beforehand, else None. `paths` is
-    the number of outcomes that had to be told apart, over all contexts.
+    the number of outcomes that had to be told apart, over all contexts. `blame` says who is to blame for a loss.
     """
 
     entry: Entry
@@ -49,6 +58,7 @@ class Evaluation:
     emission: Emission = field(repr=False)
     target_calls: Rational
     optimum: Rational | None
+    blame: Blame | None
     paths: int
     seconds: float
 
@@ -100,9 +110,22 @@ def evaluate(
         emission=laws.at(context),
         target_calls=calls,
         optimum=optimum_at_root(decoder, model, context),
+        blame=_blame(laws, context, length) if comparison.total_variation else None,
         paths=laws.paths,
         seconds=time.perf_counter() - begin,
     )
+
+
+def _blame(laws: CycleLaws, context: Context, length: int) -> Blame | None:
+    """None only if every cycle is lossless, and then so are several."""
+    model = laws.model
+    here = [context]
+    for _ in range(length):
+        for start in here:
+            if compare(model.target, start, laws.at(start)).total_variation:
+                return Blame(start, adapted_growth(model, start, laws.decoder))
+        here = [(*start, token) for start in here for token, p in enumerate(model.target(start)) if p]
+    return None
 
 
 def evaluate_all(

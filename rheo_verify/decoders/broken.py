@@ -60,15 +60,15 @@ def _treespark(fault: Fault, what: str) -> Entry:
 ENTRIES = (
     Entry(
         "rheosampling-ad-hoc",
-        lambda levels: rheosampling(replace(design(1, levels, budget=3), proxy=exact("3/20"))),
+        lambda levels: rheosampling(replace(design(1, levels, budget=2), proxy=exact("1/4"))),
         False,
-        "the sampled slot is scored by a constant, 3/20",
+        "the sampled slot is scored by a constant, 1/4",
         f"{PAPER}, section 3.1 and Table 1 (its counterexample)",
         "lossy: whether the slot survives depends on what was drawn (claim table-1)",
     ),
     Entry(
         "raw-score-tree",
-        lambda levels: rheosampling(replace(design(1, levels, budget=3), proxy="raw")),
+        lambda levels: rheosampling(replace(design(1, levels, budget=2), proxy="raw")),
         False,
         "the sampled slot is scored by q of its own token",
         f"{PAPER}, section 3.1",
@@ -85,7 +85,7 @@ ENTRIES = (
     Entry(
         "pruned-transport",
         lambda levels: Decoder(
-            "pruned-transport", rheosampling(design(0, levels, budget=3)).draft, transport_rules.of_pool()
+            "pruned-transport", rheosampling(design(0, levels, budget=4)).draft, transport_rules.of_pool()
         ),
         False,
         "a transport plan for the n candidates that survived in a pruned dynamic tree",
@@ -96,7 +96,7 @@ ENTRIES = (
     Entry(
         "domino-tree-rejection",
         lambda levels: Decoder(
-            "domino-tree-rejection", DominoTree(2, levels, 2, sampled=True), recursive_rejection.RULE
+            "domino-tree-rejection", DominoTree(2, levels, 3, sampled=True), recursive_rejection.RULE
         ),
         False,
         "domino-tree-sampled, verified by rejection",
