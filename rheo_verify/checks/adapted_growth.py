@@ -26,6 +26,7 @@ from rheo_verify.checks.prefixes import prefixes_of, vertices
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.decoders.decoder import Decoder
 from rheo_verify.drafting.tree import Node, SlotPath, TokenPath, Tree, children_of
+from rheo_verify.errors import MisuseError
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.enumeration import enumerate_paths
@@ -33,7 +34,7 @@ from rheo_verify.probability.laws import Law, collect, law_total_variation
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, total
 from rheo_verify.verification.layer import LayerRule
 
-Broken = Literal["emission", "descent", "orphan"]
+Broken = Literal["emission", "descent", "orphan", "undefined"]
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class Step:
     `stated` is the law that verification takes its token to have (None: a point mass), `found` the one it has. Of a
     family, `slot` is its parent's, and there is no one law: `stated` is None and `found` empty.
     `broken` says how the rule fails to stand it: `emission`, what comes out changes; `descent`, the probability of
-    reaching a sibling does; `orphan`, the node's parent is not there yet. None if it stands it.
+    reaching a sibling does; `orphan`, the node's parent is not there yet; `undefined`, the rule has no meaning for such a
+    tree. None if it stands it.
     """
 
     tree: Tree
@@ -171,8 +173,14 @@ class _Judge:
         parent = additions[0][0][0].slots[:-1]
         if parent and all(other.slots != parent for other in tree):
             return "orphan"
-        if self.laws is None:
-            return self._broken_tree(tree, additions)
+        try:
+            return self._broken_tree(tree, additions) if self.laws is None else self._broken_layer(tree, additions)
+        except MisuseError:
+            return "undefined"
+
+    def _broken_layer(self, tree: Tree, additions: Sequence[tuple[Tree, Rational]]) -> Broken | None:
+        assert self.laws is not None
+        parent = additions[0][0][0].slots[:-1]
         tokens, children = additions[0][0][0].tokens[:-1], children_of(tree, parent)
         before = self.laws.at(tokens, children)
         emitted = before.emitted([child.token for child in children])

@@ -37,6 +37,16 @@ def _token_ties(levels: int) -> Decoder:
     return Decoder("token-ties", draft, layer_rule("rheo"))
 
 
+def _pruned_transport(levels: int) -> Decoder:
+    """Q is sampled from too, so that the rule can know the fills that the other draws would have had."""
+    grow = rheosampling(design(0, levels, budget=4)).draft
+
+    def draft(chance: Chance, model: Model, context: Context) -> Iterator[Node]:
+        return grow(chance, replace(model, sampling_draft=model.draft), context)
+
+    return Decoder("pruned-transport", draft, transport_rules.of_pool())
+
+
 FAULTS: tuple[tuple[Fault, str], ...] = (
     ("drawn", "a slot's survival reads the token drawn for it"),
     ("dropped", "a child of low survival is dropped after its draw"),
@@ -84,9 +94,7 @@ ENTRIES = (
     ),
     Entry(
         "pruned-transport",
-        lambda levels: Decoder(
-            "pruned-transport", rheosampling(design(0, levels, budget=4)).draft, transport_rules.of_pool()
-        ),
+        _pruned_transport,
         False,
         "a transport plan for the n candidates that survived in a pruned dynamic tree",
         'claim pruned-optimum; the rule is that of Hu et al. 2025, "Towards Optimal Multi-draft Speculative Decoding"',

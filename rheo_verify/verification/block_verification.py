@@ -32,7 +32,7 @@ class _Prefix(NamedTuple):
 def _prefixes(model: Model, context: Context, tree: Tree) -> list[_Prefix]:
     """The prefixes from the empty one to the whole chain."""
     if any(node.slots != (1,) * (depth + 1) for depth, node in enumerate(tree)):
-        raise MisuseError("RV106", "block verification takes a chain")
+        raise MisuseError("RV303", "block verification takes a chain")
     prefixes: list[_Prefix] = []
     tokens: TokenPath = ()
     ahead = ONE

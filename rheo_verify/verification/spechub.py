@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rheo_verify.errors import MisuseError
 from rheo_verify.probability.arrays import Array, minimum
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import ranking
@@ -72,6 +73,8 @@ def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws)
 def _offers(rounds: _Rounds, candidates: Sequence[int]) -> Iterator[tuple[int, tuple[Any, Any]]]:
     """The candidates' places in the order of the rounds, each with what its round accepts and out of how much."""
     hub_is_first = candidates[0] == rounds.hub
+    if len(candidates) == 1 and not hub_is_first:
+        raise MisuseError("RV303", "SpecHub verifies pairs, and a lone token only if it is the hub")
     by_token = rounds.other_second if hub_is_first else rounds.other_first
     for place, token in enumerate(candidates):
         if token != rounds.hub:
