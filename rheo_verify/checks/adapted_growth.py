@@ -44,8 +44,8 @@ class Step:
     `stated` is the law that verification takes its token to have (None: a point mass), `found` the one it has. Of a
     family, `slot` is its parent's, and there is no one law: `stated` is None and `found` empty.
     `broken` says how the rule fails to stand it: `emission`, what comes out changes; `descent`, the probability of
-    reaching a sibling does; `orphan`, the node's parent is not there yet; `undefined`, the rule has no meaning for such a
-    tree. None if it stands it.
+    reaching a sibling does; `orphan`, the node's parent is not there yet; `undefined`, the rule means nothing for such
+    a tree. None if it stands it.
     """
 
     tree: Tree

@@ -21,9 +21,13 @@ from rheo_verify.verification.layer import Laws, LayerRule, Outcome
 
 
 class _Rounds(NamedTuple):
-    """What each round accepts and out of how much: rounds 1 and 2 by token, rounds 3 and 4 for the hub."""
+    """What each round accepts and out of how much: rounds 1 and 2 by token, rounds 3 and 4 for the hub.
+
+    `alone`: the draft is certain of the hub.
+    """
 
     hub: int
+    alone: bool
     other_first: tuple[Array, Array]
     other_second: tuple[Array, Array]
     hub_first: tuple[Any, Any]
@@ -51,6 +55,7 @@ def _rounds(target: Array, draft: Array) -> _Rounds:
     left[hub] = hub_left - spent_hub_first - spent_hub_second
     return _Rounds(
         hub,
+        not rest,
         (spent_first, first),
         (spent_second, second),
         (spent_hub_first, unspent_second),
@@ -73,8 +78,8 @@ def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws)
 def _offers(rounds: _Rounds, candidates: Sequence[int]) -> Iterator[tuple[int, tuple[Any, Any]]]:
     """The candidates' places in the order of the rounds, each with what its round accepts and out of how much."""
     hub_is_first = candidates[0] == rounds.hub
-    if len(candidates) == 1 and not hub_is_first:
-        raise MisuseError("RV303", "SpecHub verifies pairs, and a lone token only if it is the hub")
+    if len(candidates) == 1 and not (hub_is_first and rounds.alone):
+        raise MisuseError("RV303", "SpecHub verifies pairs, and a lone token only where the draft is certain of it")
     by_token = rounds.other_second if hub_is_first else rounds.other_first
     for place, token in enumerate(candidates):
         if token != rounds.hub:
