@@ -35,15 +35,16 @@ class Limits:
             return
         if self.trees is not None and what == "trees" and done >= self.trees:
             raise LimitReached("RV202", f"the limit of {self.trees:,} trees was reached", self.covered)
-        self._check_time()
+        self.check_time()
 
     def watch(self, items: Iterable[Item], every: int = 256) -> Iterator[Item]:
         """The same items, looking at the clock once in a while."""
         for number, item in enumerate(items):
             if number % every == 0:
-                self._check_time()
+                self.check_time()
             yield item
 
-    def _check_time(self) -> None:
+    def check_time(self) -> None:
+        """Raises `LimitReached` RV201 once the deadline has passed."""
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise LimitReached("RV201", "the time limit was reached", self.covered)

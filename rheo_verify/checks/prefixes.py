@@ -52,6 +52,7 @@ def grow_prefixes(model: Model, context: Context, design: TreeDesign, limits: Li
 
     def pool_of(tokens: Context) -> Pool:
         if tokens not in pools:
+            limits.check_time()
             pools[tokens] = pool_at(model, context + tokens, design)
         return pools[tokens]
 

@@ -58,7 +58,7 @@ class NodeTable:
         times = np.array([1], dtype=object)
         for depth in range(1, self.design.depth + 1):
             start = len(self._found)
-            scales = [self._expand(int(index)) for index in np.unique(beams)]
+            scales = [self._expand(int(index)) for index in self._limits.watch(np.unique(beams), every=1)]
             self._largest_scale *= max(scales) ** beams.shape[1]
             first, count = np.array(self._first), np.array(self._count)
             if depth == self.design.depth:

@@ -43,14 +43,14 @@ class Model:
 
 
 def require_target(model: Model, context: Context, length: int) -> None:
-    """Raise `InputError` RV105 unless the target has a row wherever `length` tokens after `context` can lead.
+    """Raise `InputError` RV105 unless the target has a row wherever up to `length` tokens after `context` can lead.
 
     The comparison of SPEC 1.4 extends every output by draws from the target, so it needs all of these rows.
     """
     if not model.tabled:
         return
     reachable = [context]
-    for _ in range(length):
+    for _ in range(length + 1):
         reachable = [(*here, token) for here in reachable for token, p in enumerate(model.target(here)) if p]
 
 
