@@ -27,6 +27,7 @@ from rheo_verify.checks.verdict import Verdict
 from rheo_verify.decoders.decoder import Decoder
 from rheo_verify.drafting.tree import Node, SlotPath, TokenPath, Tree, children_of
 from rheo_verify.errors import MisuseError
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.enumeration import enumerate_paths
@@ -100,9 +101,10 @@ class AdaptedGrowth:
         return max(self.broken, key=lambda step: (step.given * step.distance, step.given), default=None)
 
 
-def adapted_growth(model: Model, context: Context, decoder: Decoder) -> AdaptedGrowth:
-    """Watch every way in which the decoder's drafting can reveal its tree at `context`."""
-    outcomes = enumerate_paths(lambda chance: tuple(decoder.draft(chance, model, context)))
+def adapted_growth(model: Model, context: Context, decoder: Decoder, limits: Limits | None = None) -> AdaptedGrowth:
+    """Watch every way in which the decoder's drafting can reveal its tree at `context`. Raises `LimitReached`."""
+    paths = enumerate_paths(lambda chance: tuple(decoder.draft(chance, model, context)))
+    outcomes = (limits or Limits()).watch(paths)
     trees = collect((path.result, path.probability) for path in outcomes)
     judge = _Judge(model, context, decoder)
     pasts, steps = _token_steps(judge, trees)

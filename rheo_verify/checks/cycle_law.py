@@ -15,6 +15,7 @@ from rheo_verify.decoders.decoder import Decoder
 from rheo_verify.drafting.frozen_tree import FrozenTree
 from rheo_verify.drafting.shapes import Shape
 from rheo_verify.drafting.tree import TokenPath, Tree
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.enumeration import enumerate_paths
 from rheo_verify.probability.laws import Law, collect
@@ -27,11 +28,15 @@ NodeLaw: TypeAlias = tuple[list[tuple[int, Shape, Rational]], list[tuple[int, Ra
 
 
 class CycleLaws:
-    """Laws of one decoder's cycles on one model. `paths` counts the outcomes that were told apart so far."""
+    """Laws of one decoder's cycles on one model. `paths` counts the outcomes that were told apart so far.
 
-    def __init__(self, decoder: Decoder, model: Model) -> None:
+    Enumeration of drafting may end with `LimitReached`.
+    """
+
+    def __init__(self, decoder: Decoder, model: Model, limits: Limits | None = None) -> None:
         self.decoder = decoder
         self.model = model
+        self.limits = limits or Limits()
         self.paths = 0
         self._cycles: dict[Context, Emission] = {}
         self._nodes: dict[tuple[Context, Shape], NodeLaw] = {}
@@ -94,7 +99,8 @@ class CycleLaws:
 
     def _enumerated(self, context: Context) -> Law[TokenPath]:
         outcomes: list[tuple[Tree, Rational]] = []
-        for path in enumerate_paths(lambda chance: tuple(self.decoder.draft(chance, self.model, context))):
+        paths = enumerate_paths(lambda chance: tuple(self.decoder.draft(chance, self.model, context)))
+        for path in self.limits.watch(paths):
             outcomes.append((path.result, path.probability))
             self.paths += 1
         return verified(self.decoder, self.model, context, collect(outcomes).items())

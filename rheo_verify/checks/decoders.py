@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from rheo_verify.checks.adapted_growth import AdaptedGrowth, adapted_growth
@@ -16,7 +16,8 @@ from rheo_verify.decoders.entry import Entry
 from rheo_verify.drafting.frozen_tree import FrozenTree, frozen
 from rheo_verify.drafting.iid import IID
 from rheo_verify.drafting.shapes import chain
-from rheo_verify.errors import InputError
+from rheo_verify.errors import InputError, LimitReached
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model, require_target
 from rheo_verify.probability.rationals import Rational, exact
 from rheo_verify.verification.lenient import lenient
@@ -84,9 +85,18 @@ class Evaluation:
 
 
 def evaluate(
-    entry: Entry, model: Model, *, context: Context = (), levels: int = LEVELS, length: int = LENGTH
+    entry: Entry,
+    model: Model,
+    *,
+    context: Context = (),
+    levels: int = LEVELS,
+    length: int = LENGTH,
+    limits: Limits | None = None,
 ) -> Evaluation:
-    """Evaluate one decoder exactly. Raises `InputError` RV105 (no row), RV106, RV108 (too many sequences)."""
+    """Evaluate one decoder exactly.
+
+    Raises `InputError` RV105 (no row), RV106, RV108 (too many sequences), and `LimitReached`.
+    """
     if levels < 1 or length < 1:
         raise InputError("RV106", f"levels {levels} and length {length} must be at least 1")
     if model.vocab**length > MOST_SEQUENCES:
@@ -95,7 +105,7 @@ def evaluate(
     require_target(model, context, length)
     begin = time.perf_counter()
     decoder = entry.make(levels)
-    laws = CycleLaws(decoder, model)
+    laws = CycleLaws(decoder, model, limits)
     joint, calls = joint_law(laws, context, length)
     comparison = compare(model.target, context, Emission(joint))
     return Evaluation(
@@ -128,6 +138,16 @@ def _blame(laws: CycleLaws, context: Context, length: int) -> Blame | None:
     return None
 
 
+@dataclass(frozen=True)
+class Unfinished:
+    """A row that a limit ended: INCONCLUSIVE."""
+
+    entry: Entry
+    why: str
+
+    verdict = Verdict.INCONCLUSIVE
+
+
 def evaluate_all(
     entries: Iterable[Entry],
     model: Model,
@@ -135,15 +155,21 @@ def evaluate_all(
     context: Context = (),
     levels: int = LEVELS,
     length: int = LENGTH,
-    progress: Callable[[str, int, int], None] | None = None,
-) -> tuple[Evaluation, ...]:
-    """The whole table. `progress(name, done, total)` is told before each decoder."""
+    limits: Limits | None = None,
+) -> tuple[Evaluation | Unfinished, ...]:
+    """The whole table, row by row; what comes after a limit is unfinished."""
     todo = tuple(entries)
-    rows: list[Evaluation] = []
+    limits = limits or Limits()
+    rows: list[Evaluation | Unfinished] = []
     for done, entry in enumerate(todo):
-        if progress is not None:
-            progress(entry.name, done, len(todo))
-        rows.append(evaluate(entry, model, context=context, levels=levels, length=length))
+        if limits.progress is not None:
+            limits.progress(entry.name, done, len(todo))
+        try:
+            limits.check_time()
+            row = evaluate(entry, model, context=context, levels=levels, length=length, limits=limits)
+            rows.append(row)
+        except LimitReached as limit:
+            rows.append(Unfinished(entry, limit.message))
     return tuple(rows)
 
 
