@@ -26,7 +26,7 @@ from rheo_verify.checks.prefixes import prefixes_of, vertices
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.decoders.decoder import Decoder
 from rheo_verify.drafting.tree import Node, SlotPath, TokenPath, Tree, children_of
-from rheo_verify.errors import MisuseError
+from rheo_verify.errors import LimitReached, MisuseError
 from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.distributions import Row
@@ -35,6 +35,7 @@ from rheo_verify.probability.laws import Law, collect, law_total_variation
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, total
 from rheo_verify.verification.layer import LayerRule
 
+MOST_OUTCOMES = 25_000
 Broken = Literal["emission", "descent", "orphan", "undefined"]
 
 
@@ -101,11 +102,20 @@ class AdaptedGrowth:
         return max(self.broken, key=lambda step: (step.given * step.distance, step.given), default=None)
 
 
-def adapted_growth(model: Model, context: Context, decoder: Decoder, limits: Limits | None = None) -> AdaptedGrowth:
-    """Watch every way in which the decoder's drafting can reveal its tree at `context`. Raises `LimitReached`."""
+def adapted_growth(
+    model: Model, context: Context, decoder: Decoder, limits: Limits | None = None, most: int = MOST_OUTCOMES
+) -> AdaptedGrowth:
+    """Watch every way in which the decoder's drafting can reveal its tree at `context`.
+
+    Raises `LimitReached`, RV202 when the drafting has more than `most` outcomes.
+    """
+    outcomes: list[tuple[Tree, Rational]] = []
     paths = enumerate_paths(lambda chance: tuple(decoder.draft(chance, model, context)))
-    outcomes = (limits or Limits()).watch(paths)
-    trees = collect((path.result, path.probability) for path in outcomes)
+    for path in (limits or Limits()).watch(paths):
+        if len(outcomes) == most:
+            raise LimitReached("RV202", f"the drafting has more than {most:,} outcomes")
+        outcomes.append((path.result, path.probability))
+    trees = collect(outcomes)
     judge = _Judge(model, context, decoder)
     pasts, steps = _token_steps(judge, trees)
     unfaithful = tuple(step for step in steps if not step.faithful)

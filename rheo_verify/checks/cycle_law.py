@@ -23,8 +23,8 @@ from rheo_verify.probability.rationals import ONE, ZERO, Rational, ratio
 from rheo_verify.verification.average import average
 from rheo_verify.verification.layer import LayerRule
 
-NodeLaw: TypeAlias = tuple[list[tuple[int, Shape, Rational]], list[tuple[int, Rational]]]
-"""What verification does at a node: descend to a token with a shape below it, or stop with a token; not if never."""
+NodeLaw: TypeAlias = tuple[list[tuple[int, Shape, Rational]], tuple[Rational, ...]]
+"""What verification does at a node: descend to a token with a shape below it, or stop with one (by token)."""
 
 
 class CycleLaws:
@@ -55,29 +55,26 @@ class CycleLaws:
 
     def _layered(self, draft: FrozenTree, rule: LayerRule, context: Context) -> Law[TokenPath]:
         """From the root down, layer by layer, over pairs of tokens and the shape below them."""
-        emitted: Law[TokenPath] = {}
+        ends: dict[TokenPath, list[Rational]] = {}
         layer: dict[tuple[TokenPath, Shape], Rational] = {((), draft.shape(self.model, context)): ONE}
         while layer:
             below: dict[tuple[TokenPath, Shape], Rational] = {}
             for (tokens, shape), reached in layer.items():
-                if not shape:
+                if shape:
+                    descend, stop = self._node(draft, rule, context + tokens, shape)
+                else:
+                    descend, stop = [], self.model.target(context + tokens)
                     self.paths += 1
-                    for token, p in enumerate(self.model.target(context + tokens)):
-                        if p:
-                            end = (*tokens, token)
-                            emitted[end] = emitted[end] + reached * p if end in emitted else reached * p
-                    continue
-                descend, stop = self._node(draft, rule, context + tokens, shape)
                 for token, under, probability in descend:
                     key = ((*tokens, token), under)
                     weight = reached * probability
                     below[key] = below[key] + weight if key in below else weight
-                for token, probability in stop:
-                    end = (*tokens, token)
-                    weight = reached * probability
-                    emitted[end] = emitted[end] + weight if end in emitted else weight
+                row = [reached * probability for probability in stop]
+                if tokens in ends:
+                    row = [there + more for there, more in zip(ends[tokens], row, strict=True)]
+                ends[tokens] = row
             layer = below
-        return emitted
+        return {(*tokens, token): p for tokens, row in ends.items() for token, p in enumerate(row) if p}
 
     def _node(self, draft: FrozenTree, rule: LayerRule, here: Context, shape: Shape) -> NodeLaw:
         known = self._nodes.get((here, shape))
@@ -93,7 +90,7 @@ class CycleLaws:
                 if weight:
                     into[token, under] = into.get((token, under), 0) + weight
         descend = [(token, under, ratio(weight, found.scale)) for (token, under), weight in into.items()]
-        law = descend, [(token, ratio(weight, found.scale)) for token, weight in enumerate(found.stop) if weight]
+        law = descend, tuple(ratio(weight, found.scale) for weight in found.stop)
         self._nodes[here, shape] = law
         return law
 

@@ -32,10 +32,13 @@ FACTORS = tuple(map(exact, ("1", "5/4", "3/2", "2", "3", "1000000")))
 
 @dataclass(frozen=True)
 class Blame:
-    """At the first reachable context whose cycle is lossy: how its drafting reveals, and what the rule cannot stand."""
+    """At the first reachable context whose cycle is lossy: how its drafting reveals, and what the rule cannot stand.
+
+    `growth` is None where the drafting has too many outcomes to watch.
+    """
 
     context: Context
-    growth: AdaptedGrowth
+    growth: AdaptedGrowth | None
 
 
 @dataclass(frozen=True)
@@ -133,9 +136,19 @@ def _blame(laws: CycleLaws, context: Context, length: int) -> Blame | None:
     for _ in range(length):
         for start in here:
             if compare(model.target, start, laws.at(start)).total_variation:
-                return Blame(start, adapted_growth(model, start, laws.decoder))
+                return Blame(start, watched(model, start, laws.decoder, laws.limits))
         here = [(*start, token) for start in here for token, p in enumerate(model.target(start)) if p]
     return None
+
+
+def watched(model: Model, context: Context, decoder: Decoder, limits: Limits | None) -> AdaptedGrowth | None:
+    """`adapted_growth`, or None where it would have too many outcomes to watch. Raises `LimitReached` RV201."""
+    try:
+        return adapted_growth(model, context, decoder, limits)
+    except LimitReached as limit:
+        if limit.code == "RV201":
+            raise
+        return None
 
 
 @dataclass(frozen=True)

@@ -64,14 +64,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _one(args: argparse.Namespace, model: Model, limits: Limits) -> tuple[int, str]:
-    from rheo_verify.checks.adapted_growth import adapted_growth
-    from rheo_verify.checks.decoders import evaluate, total_variation_by_lenience
+    from rheo_verify.checks.decoders import evaluate, total_variation_by_lenience, watched
     from rheo_verify.decoders.registry import entry
     from rheo_verify.report import decoders as report
     from rheo_verify.report.text import stdout_style
 
     row = evaluate(entry(args.name), model, levels=args.levels, length=args.length, limits=limits)
-    growth = adapted_growth(model, row.context, row.decoder, limits)
+    growth = watched(model, row.context, row.decoder, limits)
     curve = total_variation_by_lenience(model, levels=args.levels, length=args.length) if args.name == "lenient" else ()
     output = report.one_json(row, growth, curve) if args.json else report.one_text(row, growth, curve, stdout_style())
     return row.verdict.exit_code, output

@@ -79,9 +79,9 @@ def short(value: Rational) -> str:
 def _blame(row: Evaluation) -> str:
     assert row.blame is not None
     growth, model = row.blame.growth, row.model
+    if growth is None or growth.blamed is None:
+        return f"the cycle after {model.phrase(row.blame.context)} (its drafting has too many outcomes to be watched)"
     step = growth.blamed
-    if step is None:
-        return f"after {model.phrase(row.blame.context)}"
     where = model.phrase(row.blame.context + step.tokens)
     if growth.culprit == "slot":
         return f"the slot {_slot(step)} after {where}: {_laws(step, model)}"
@@ -115,7 +115,7 @@ def _odd(row: Evaluation) -> str:
     return f"{row.entry.name} is lossy in general, but does no harm on this model"
 
 
-def one_text(row: Evaluation, growth: AdaptedGrowth, curve: Curve, style: Style) -> str:
+def one_text(row: Evaluation, growth: AdaptedGrowth | None, curve: Curve, style: Style) -> str:
     """One decoder: what it is, where it is from, what is exact about it, and the numbers."""
     entry = row.entry
     expected = "lossless" if entry.lossless else "lossy"
@@ -150,7 +150,9 @@ def one_text(row: Evaluation, growth: AdaptedGrowth, curve: Curve, style: Style)
     return "\n".join(lines) + "\n"
 
 
-def _growth(growth: AdaptedGrowth, row: Evaluation) -> str:
+def _growth(growth: AdaptedGrowth | None, row: Evaluation) -> str:
+    if growth is None:
+        return "not watched: the drafting has too many outcomes on this model (claim adapted-growth not checked)"
     seen = f"{count(growth.pasts, 'past')} and {count(growth.steps, 'next slot')} after {row.model.phrase(row.context)}"
     if growth.unfaithful:
         slots = count(len(growth.unfaithful), "slot")
@@ -179,7 +181,7 @@ def table_json(rows: Sequence[Row], model: Model, context: Context, levels: int,
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def one_json(row: Evaluation, growth: AdaptedGrowth, curve: Curve) -> str:
+def one_json(row: Evaluation, growth: AdaptedGrowth | None, curve: Curve) -> str:
     """The same object for one decoder, with more of it."""
     data: dict[str, Any] = json.loads(table_json([row], row.model, row.context, row.levels, row.length))
     data["decoders"][0] |= {
@@ -188,7 +190,9 @@ def one_json(row: Evaluation, growth: AdaptedGrowth, curve: Curve) -> str:
             {"tokens": list(it.tokens), "expected": text(it.expected), "found": text(it.found)}
             for it in row.comparison.differences[:20]
         ],
-        "adapted_growth": {
+        "adapted_growth": None
+        if growth is None
+        else {
             "verdict": str(growth.verdict),
             "by": growth.by,
             "pasts": growth.pasts,
@@ -221,8 +225,9 @@ def _row_data(row: Row) -> dict[str, Any]:
         "blame": None,
     }
     if row.blame is not None:
-        step = row.blame.growth.blamed
-        data["blame"] = {"culprit": row.blame.growth.culprit, "context": list(row.blame.context)}
+        growth = row.blame.growth
+        step = None if growth is None else growth.blamed
+        data["blame"] = {"culprit": growth and growth.culprit, "context": list(row.blame.context)}
         if step is not None:
             data["blame"] |= {
                 "slot": list(step.slot),

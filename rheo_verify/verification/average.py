@@ -71,8 +71,9 @@ def average_by_rejection(siblings: Siblings, target: Row, draft: Row, sampling: 
 
     So pasts that the next draw does not tell apart (`Siblings.memory`) are one, and the last draw needs no branching.
     """
-    rows = [over_common_denominator(row)[0] for row in (target, draft, sampling)]
-    return _Rejection(siblings, rows[1], rows[2], count).after(rows[0], (), 0)
+    residual, ranked = over_common_denominator(target)[0], over_common_denominator(draft)[0]
+    sampled = ranked if sampling is draft else over_common_denominator(sampling)[0]
+    return _Rejection(siblings, ranked, sampled, count).after(residual, (), 0)
 
 
 class _Rejection:
@@ -97,28 +98,19 @@ class _Rejection:
         if isinstance(following, int):
             return self._point_mass(residual, mass, drawn, place, following)
         whole = sum(following)
-        scale = mass * whole
-        rejected: list[tuple[int, int]] = []
-        accept = self.nothing.copy()
-        left = self.nothing.copy()
-        paths = 0
-        for token, (q, r) in enumerate(zip(following, residual, strict=True)):
-            drafted, wanted = q * mass, r * whole
-            if drafted:
-                paths += 1
-            if drafted > wanted:
-                accept[token] = wanted
-                rejected.append((token, drafted - wanted))
-            else:
-                accept[token] = drafted
-                left[token] = wanted - drafted
+        drafted = [q * mass for q in following]
+        wanted = [r * whole for r in residual]
+        accept = [d if d < w else w for d, w in zip(drafted, wanted, strict=True)]
+        left = [w - a for w, a in zip(wanted, accept, strict=True)]
+        scale, paths = mass * whole, sum(d > 0 for d in drafted)
         if place + 1 == self.count:
             return Average([accept], left, scale, paths)  # what is rejected has the mass of what is left
         branches: dict[Hashable, tuple[Drawn, int]] = {}
-        for token, weight in rejected:
-            longer = (*drawn, token)
-            key = self.siblings.memory(longer)
-            branches[key] = longer, weight + (branches[key][1] if key in branches else 0)
+        for token, (d, a) in enumerate(zip(drafted, accept, strict=True)):
+            if d > a:
+                longer = (*drawn, token)
+                key = self.siblings.memory(longer)
+                branches[key] = longer, d - a + (branches[key][1] if key in branches else 0)
         ends = [(weight, self.after(left, longer, place + 1)) for longer, weight in branches.values()]
         return self._join(accept, scale, ends, paths, self.count - place - 1)
 
@@ -134,15 +126,15 @@ class _Rejection:
     def _join(self, accept: list[int], scale: int, ends: list[tuple[int, Average]], paths: int, others: int) -> Average:
         """The next sibling accepted by `accept` / `scale`, else one of the ends, each with its weight / scale."""
         common = math.lcm(*[end.scale for _, end in ends])
-        stop = self.nothing.copy()
-        descend = [self.nothing.copy() for _ in range(others)]
+        stop = self.nothing
+        descend: list[Sequence[int]] = [self.nothing] * others
         for weight, end in ends:
             factor = weight * (common // end.scale)
             stop = [value + factor * more for value, more in zip(stop, end.stop, strict=True)]
-            for row, more_row in zip(descend, end.descend, strict=True):
-                for token, more in enumerate(more_row):
-                    if more:
-                        row[token] += factor * more
+            descend = [
+                [value + factor * more for value, more in zip(row, more_row, strict=True)]
+                for row, more_row in zip(descend, end.descend, strict=True)
+            ]
             paths += end.paths - 1
         first = [value * common for value in accept]
         return Average([first, *descend], stop, scale * common, paths)

@@ -57,6 +57,7 @@ def test_refuted_and_blamed_on_another_model(name: str) -> None:
     row = evaluate(REGISTRY[name], random_model(4, 3))
     assert row.verdict is Verdict.REFUTED
     assert row.blame is not None
+    assert row.blame.growth is not None
     assert row.blame.growth.culprit == BLAME[name]
     if BLAME[name] == "slot":
         assert row.blame.growth.blamed is not None
@@ -68,6 +69,7 @@ def test_refuted_and_blamed_on_another_model(name: str) -> None:
 def test_raw_scores_are_blamed_on_the_sampled_slot() -> None:
     row = evaluate(REGISTRY["raw-score-tree"], random_model(4, 0))
     assert row.blame is not None
+    assert row.blame.growth is not None
     step = row.blame.growth.blamed
     assert step is not None
     assert (step.slot, step.broken) == ((2,), "emission")

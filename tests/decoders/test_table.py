@@ -101,6 +101,12 @@ def test_one_decoder(capsys: pytest.CaptureFixture[str]) -> None:
     assert row["total_variation_by_factor"]["1"] == "0"
 
 
+def test_too_many_outcomes_to_watch(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two drafts a node, three levels: the layers are averaged in no time, but there are 12^7 trees."""
+    assert run(["decoders", "rrs-without-replacement", "--levels", "3"]) == 0
+    assert "not watched" in capsys.readouterr().out
+
+
 def test_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decoders", "spec-infer"]) == 2
     assert "did you mean specinfer" in capsys.readouterr().err
