@@ -6,7 +6,8 @@ that come to it. Anything else is enumerated: every outcome of the drafting, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from rheo_verify.checks.emission import Emission, cycle_emission
@@ -16,27 +17,31 @@ from rheo_verify.drafting.frozen_tree import FrozenTree
 from rheo_verify.drafting.shapes import Shape
 from rheo_verify.drafting.tree import TokenPath, Tree
 from rheo_verify.limits import Limits
+from rheo_verify.models.integer_rows import IntegerRows, Integers
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.enumeration import enumerate_paths
 from rheo_verify.probability.laws import Law, collect
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, ratio
-from rheo_verify.verification.average import average
+from rheo_verify.verification.average import Average, average_by_enumeration
 from rheo_verify.verification.layer import LayerRule
 
-NodeLaw: TypeAlias = tuple[list[tuple[int, Shape, Rational]], tuple[Rational, ...]]
-"""What verification does at a node: descend to a token with a shape below it, or stop with one (by token)."""
+NodeLaw: TypeAlias = tuple[list[tuple[int, Shape, int]], Sequence[int], int]
+"""What verification does at a node: descend to a token with a shape below it, stop with a token; weights and scale."""
 
 
 class CycleLaws:
     """Laws of one decoder's cycles on one model. `paths` counts the outcomes that were told apart so far.
 
-    Enumeration of drafting may end with `LimitReached`.
+    `rows` may be shared among decoders on the same model. Enumeration of drafting may end with `LimitReached`.
     """
 
-    def __init__(self, decoder: Decoder, model: Model, limits: Limits | None = None) -> None:
+    def __init__(
+        self, decoder: Decoder, model: Model, limits: Limits | None = None, rows: IntegerRows | None = None
+    ) -> None:
         self.decoder = decoder
         self.model = model
         self.limits = limits or Limits()
+        self.rows = rows or IntegerRows(model)
         self.paths = 0
         self._cycles: dict[Context, Emission] = {}
         self._nodes: dict[tuple[Context, Shape], NodeLaw] = {}
@@ -45,52 +50,70 @@ class CycleLaws:
         """The law of what a cycle from `context` emits."""
         found = self._cycles.get(context)
         if found is None:
-            draft, rule = self.decoder.draft, self.decoder.rule
-            if isinstance(draft, FrozenTree) and isinstance(rule, LayerRule):
-                law = self._layered(draft, rule, context)
+            law = self.in_integers(context)
+            if law is None:
+                found = Emission(self._enumerated(context))
             else:
-                law = self._enumerated(context)
-            found = self._cycles[context] = Emission(law)
+                ends = ((tokens, weights, scale) for tokens, (weights, scale) in law.items())
+                found = Emission(
+                    {
+                        (*tokens, token): ratio(weight, scale)
+                        for tokens, weights, scale in ends
+                        for token, weight in enumerate(weights)
+                        if weight
+                    }
+                )
+            self._cycles[context] = found
         return found
 
-    def _layered(self, draft: FrozenTree, rule: LayerRule, context: Context) -> Law[TokenPath]:
-        """From the root down, layer by layer, over pairs of tokens and the shape below them."""
-        ends: dict[TokenPath, list[Rational]] = {}
-        layer: dict[tuple[TokenPath, Shape], Rational] = {((), draft.shape(self.model, context)): ONE}
+    def in_integers(self, context: Context) -> dict[TokenPath, Integers] | None:
+        """The law of a cycle over a frozen topology under a layer rule, else None.
+
+        `law[tokens] = (weights, scale)`: `tokens` and then v are emitted with probability `weights[v] / scale`.
+        From the root down, layer by layer, over pairs of tokens and the shape below them.
+        """
+        draft, rule = self.decoder.draft, self.decoder.rule
+        if not isinstance(draft, FrozenTree) or not isinstance(rule, LayerRule):
+            return None
+        ends: dict[TokenPath, Integers] = {}
+        layer: dict[tuple[TokenPath, Shape], tuple[int, int]] = {((), draft.shape(self.model, context)): (1, 1)}
         while layer:
-            below: dict[tuple[TokenPath, Shape], Rational] = {}
-            for (tokens, shape), reached in layer.items():
+            below: dict[tuple[TokenPath, Shape], tuple[int, int]] = {}
+            for (tokens, shape), (reached, of) in layer.items():
                 if shape:
-                    descend, stop = self._node(draft, rule, context + tokens, shape)
+                    descend, stop, scale = self._node(draft, rule, context + tokens, shape)
                 else:
-                    descend, stop = [], self.model.target(context + tokens)
+                    descend, (stop, scale) = [], self.rows.target(context + tokens)
                     self.paths += 1
-                for token, under, probability in descend:
+                scale = of * scale
+                for token, under, weight in descend:
                     key = ((*tokens, token), under)
-                    weight = reached * probability
-                    below[key] = below[key] + weight if key in below else weight
-                row = [reached * probability for probability in stop]
-                if tokens in ends:
-                    row = [there + more for there, more in zip(ends[tokens], row, strict=True)]
-                ends[tokens] = row
+                    known = below.get(key)
+                    below[key] = _plus(known, (reached * weight, scale)) if known else (reached * weight, scale)
+                row = [reached * weight for weight in stop]
+                ends[tokens] = _row_plus(ends[tokens], (row, scale)) if tokens in ends else (row, scale)
             layer = below
-        return {(*tokens, token): p for tokens, row in ends.items() for token, p in enumerate(row) if p}
+        return ends
 
     def _node(self, draft: FrozenTree, rule: LayerRule, here: Context, shape: Shape) -> NodeLaw:
         known = self._nodes.get((here, shape))
         if known is not None:
             return known
-        model = self.model
-        rows = model.target(here), model.draft(here), model.sampling_draft(here)
-        found = average(rule, draft.siblings, *rows, len(shape))
+        if rule.average is not None:
+            rows = self.rows
+            integers = rows.target(here)[0], rows.draft(here)[0], rows.sampling_draft(here)[0]
+            found: Average = rule.average(draft.siblings, *integers, len(shape))
+        else:
+            model = self.model
+            row = model.target(here), model.draft(here), model.sampling_draft(here)
+            found = average_by_enumeration(rule, draft.siblings, *row, len(shape))
         self.paths += found.paths
         into: dict[tuple[int, Shape], int] = {}
-        for under, row in zip(shape, found.descend, strict=True):
-            for token, weight in enumerate(row):
+        for under, weights in zip(shape, found.descend, strict=True):
+            for token, weight in enumerate(weights):
                 if weight:
                     into[token, under] = into.get((token, under), 0) + weight
-        descend = [(token, under, ratio(weight, found.scale)) for (token, under), weight in into.items()]
-        law = descend, tuple(ratio(weight, found.scale) for weight in found.stop)
+        law = [(token, under, weight) for (token, under), weight in into.items()], found.stop, found.scale
         self._nodes[here, shape] = law
         return law
 
@@ -101,6 +124,17 @@ class CycleLaws:
             outcomes.append((path.result, path.probability))
             self.paths += 1
         return verified(self.decoder, self.model, context, collect(outcomes).items())
+
+
+def _plus(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
+    common = math.lcm(left[1], right[1])
+    return left[0] * (common // left[1]) + right[0] * (common // right[1]), common
+
+
+def _row_plus(left: Integers, right: Integers) -> Integers:
+    common = math.lcm(left[1], right[1])
+    first, second = common // left[1], common // right[1]
+    return [first * one + second * other for one, other in zip(left[0], right[0], strict=True)], common
 
 
 def verified(

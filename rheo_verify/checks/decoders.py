@@ -18,6 +18,7 @@ from rheo_verify.drafting.iid import IID
 from rheo_verify.drafting.shapes import chain
 from rheo_verify.errors import InputError, LimitReached
 from rheo_verify.limits import Limits
+from rheo_verify.models.integer_rows import IntegerRows
 from rheo_verify.models.model import Context, Model, require_target
 from rheo_verify.probability.rationals import Rational, exact
 from rheo_verify.verification.lenient import lenient
@@ -95,8 +96,9 @@ def evaluate(
     levels: int = LEVELS,
     length: int = LENGTH,
     limits: Limits | None = None,
+    rows: IntegerRows | None = None,
 ) -> Evaluation:
-    """Evaluate one decoder exactly.
+    """Evaluate one decoder exactly; `rows` may be shared among decoders on the same model.
 
     Raises `InputError` RV105 (no row), RV106, RV108 (too many sequences), and `LimitReached`.
     """
@@ -108,7 +110,7 @@ def evaluate(
     require_target(model, context, length)
     begin = time.perf_counter()
     decoder = entry.make(levels)
-    laws = CycleLaws(decoder, model, limits)
+    laws = CycleLaws(decoder, model, limits, rows)
     joint, calls = joint_law(laws, context, length)
     comparison = compare(model.target, context, Emission(joint))
     return Evaluation(
@@ -173,13 +175,14 @@ def evaluate_all(
     """The whole table, row by row; what comes after a limit is unfinished."""
     todo = tuple(entries)
     limits = limits or Limits()
+    integers = IntegerRows(model)
     rows: list[Evaluation | Unfinished] = []
     for done, entry in enumerate(todo):
         if limits.progress is not None:
             limits.progress(entry.name, done, len(todo))
         try:
             limits.check_time()
-            row = evaluate(entry, model, context=context, levels=levels, length=length, limits=limits)
+            row = evaluate(entry, model, context=context, levels=levels, length=length, limits=limits, rows=integers)
             rows.append(row)
         except LimitReached as limit:
             rows.append(Unfinished(entry, limit.message))

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from rheo_verify.drafting.siblings import Drawn, Siblings
 from rheo_verify.probability.distributions import Row, normalise
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, over_common_denominator
 from rheo_verify.verification.layer import LayerRule, exact_law
+
+Pasts: TypeAlias = Sequence[tuple[Drawn, int]]
+"""Drafted tokens that were all rejected, each with a weight."""
 
 
 class Average(NamedTuple):
@@ -29,16 +32,10 @@ class Average(NamedTuple):
     paths: int
 
 
-def average(rule: LayerRule, siblings: Siblings, target: Row, draft: Row, sampling: Row, count: int) -> Average:
-    """The average by the rule's own fast way if it has one, else over all sibling tuples."""
-    found = rule.average and rule.average(siblings, target, draft, sampling, count)
-    return found or average_by_enumeration(rule, siblings, target, draft, sampling, count)
-
-
 def average_by_enumeration(
     rule: LayerRule, siblings: Siblings, target: Row, draft: Row, sampling: Row, count: int
 ) -> Average:
-    """Over every tuple of siblings, each with the rule's exact law: for any rule, and the twin of the fast way."""
+    """Over every tuple of siblings, each with the rule's exact law: for any rule, and the twin of faster ways."""
     vocab = len(target)
     descend = [[ZERO] * vocab for _ in range(count)]
     stop = [ZERO] * vocab
@@ -66,62 +63,85 @@ def average_by_enumeration(
     return Average(rows[:-1], rows[-1], scale, paths)
 
 
-def average_by_rejection(siblings: Siblings, target: Row, draft: Row, sampling: Row, count: int) -> Average:
+def average_by_rejection(
+    siblings: Siblings, target: Sequence[int], draft: Sequence[int], sampling: Sequence[int], count: int
+) -> Average:
     """Recursive rejection, draw by draw: the residual does not depend on which token was rejected.
 
     So pasts that the next draw does not tell apart (`Siblings.memory`) are one, and the last draw needs no branching.
+    The rows are integer weights, not normalised.
     """
-    residual, ranked = over_common_denominator(target)[0], over_common_denominator(draft)[0]
-    sampled = ranked if sampling is draft else over_common_denominator(sampling)[0]
-    return _Rejection(siblings, ranked, sampled, count).after(residual, (), 0)
+    return _Rejection(siblings, draft, sampling, count).after(list(target), [((), 1)], 0)
 
 
 class _Rejection:
     """One node's siblings under recursive rejection, in integers."""
 
-    def __init__(self, siblings: Siblings, draft: list[int], sampling: list[int], count: int) -> None:
+    def __init__(self, siblings: Siblings, draft: Sequence[int], sampling: Sequence[int], count: int) -> None:
         self.siblings = siblings
         self.draft = draft
         self.sampling = sampling
         self.count = count
         self.nothing = [0] * len(draft)
 
-    def after(self, residual: list[int], drawn: Drawn, place: int) -> Average:
-        """The average over what comes after `drawn` was rejected, `residual` (weights) being left of the target."""
-        mass = sum(residual)
-        following = None
-        if place < self.count and mass:
-            following = self.siblings.following(self.draft, self.sampling, drawn, self.count)
-        if following is None:
-            rest = [self.nothing] * (self.count - place)
-            return Average(rest, residual, mass or 1, 1)
-        if isinstance(following, int):
-            return self._point_mass(residual, mass, drawn, place, following)
-        whole = sum(following)
-        drafted = [q * mass for q in following]
-        wanted = [r * whole for r in residual]
-        accept = [d if d < w else w for d, w in zip(drafted, wanted, strict=True)]
-        left = [w - a for w, a in zip(wanted, accept, strict=True)]
-        scale, paths = mass * whole, sum(d > 0 for d in drafted)
-        if place + 1 == self.count:
-            return Average([accept], left, scale, paths)  # what is rejected has the mass of what is left
-        branches: dict[Hashable, tuple[Drawn, int]] = {}
-        for token, (d, a) in enumerate(zip(drafted, accept, strict=True)):
-            if d > a:
-                longer = (*drawn, token)
-                key = self.siblings.memory(longer)
-                branches[key] = longer, d - a + (branches[key][1] if key in branches else 0)
-        ends = [(weight, self.after(left, longer, place + 1)) for longer, weight in branches.values()]
-        return self._join(accept, scale, ends, paths, self.count - place - 1)
+    def after(self, residual: list[int], pasts: Pasts, place: int) -> Average:
+        """The average over what comes after one of `pasts` was rejected, `residual` (weights) being left of the target.
 
-    def _point_mass(self, residual: list[int], mass: int, drawn: Drawn, place: int, token: int) -> Average:
-        accept = self.nothing.copy()
-        accept[token] = residual[token]
-        left = residual.copy()
-        left[token] = 0
-        rejected = mass - residual[token]
-        ends = [(rejected, self.after(left, (*drawn, token), place + 1))] if rejected else []
-        return self._join(accept, mass, ends, 1, self.count - place - 1)
+        The pasts have weights; all of them left the same residual.
+        """
+        mass = sum(residual)
+        if place == self.count or not mass:
+            return Average([self.nothing] * (self.count - place), residual, mass or 1, len(pasts))
+        drafts = [(weight, past, self._following(past)) for past, weight in pasts]
+        common = math.lcm(*[whole for _, _, (_, whole) in drafts])
+        scale = sum(weight for weight, _, _ in drafts) * mass * common
+        accepted = self.nothing
+        ends: list[tuple[int, Average]] = []
+        paths = 0
+        for weight, past, (following, whole) in drafts:
+            factor = weight * (common // whole)
+            accept = [a if (a := q * mass) < (b := r * whole) else b for q, r in zip(following, residual, strict=True)]
+            accepted = [value + factor * more for value, more in zip(accepted, accept, strict=True)]
+            if place + 1 < self.count:
+                rejected = mass * whole - sum(accept)
+                if rejected:
+                    ends.append((factor * rejected, self._rejected(residual, mass, following, whole, accept, past)))
+                    paths += ends[-1][1].paths - 1
+            paths += len(following) - following.count(0)
+        if place + 1 < self.count:
+            return self._join(accepted, scale, ends, paths, self.count - place - 1)
+        whole = scale // mass  # whatever the draft, what is accepted and what is left make up the residual
+        return Average([accepted], [r * whole - a for r, a in zip(residual, accepted, strict=True)], scale, paths)
+
+    def _following(self, past: Drawn) -> tuple[list[int], int]:
+        """The weights of the next sibling, and their sum. A point mass if it is chosen without chance."""
+        found = self.siblings.following(self.draft, self.sampling, past, self.count)
+        if found is None:
+            return self.nothing, 1
+        if isinstance(found, int):
+            point = self.nothing.copy()
+            point[found] = 1
+            return point, 1
+        return list(found), sum(found)
+
+    def _rejected(
+        self, residual: list[int], mass: int, following: list[int], whole: int, accept: list[int], past: Drawn
+    ) -> Average:
+        """What comes after this sibling was rejected, or if there is none; pasts that are remembered alike are one."""
+        place = len(past)
+        if not any(following):
+            return Average([self.nothing] * (self.count - place - 1), residual, mass, 1)
+        longer: dict[Hashable, tuple[Drawn, int]] = {}
+        for token, (q, a) in enumerate(zip(following, accept, strict=True)):
+            if q * mass > a:
+                key = self.siblings.memory((*past, token))
+                weight = q * mass - a
+                longer[key] = (*past, token), weight + (longer[key][1] if key in longer else 0)
+        left = [r * whole - a for r, a in zip(residual, accept, strict=True)]
+        common = math.gcd(*left)
+        if common > 1:
+            left = [value // common for value in left]
+        return self.after(left, list(longer.values()), place + 1)
 
     def _join(self, accept: list[int], scale: int, ends: list[tuple[int, Average]], paths: int, others: int) -> Average:
         """The next sibling accepted by `accept` / `scale`, else one of the ends, each with its weight / scale."""
@@ -135,6 +155,5 @@ class _Rejection:
                 [value + factor * more for value, more in zip(row, more_row, strict=True)]
                 for row, more_row in zip(descend, end.descend, strict=True)
             ]
-            paths += end.paths - 1
         first = [value * common for value in accept]
         return Average([first, *descend], stop, scale * common, paths)

@@ -8,7 +8,8 @@ chosen without chance. It returns the outcome.
 [..., n], each law [..., V]. It returns weights `(accept [..., n], residual [..., V])`, not normalised; together they
 are the law of "candidate i accepted" and "all rejected, token v emitted". Sampling it is one `choose` over both.
 
-A rule may have a third face, `average`: its law averaged over siblings not yet drawn, faster than over all tuples.
+A rule may have a third face, `average(siblings, target, draft, sampling, count)`: its law averaged over siblings not
+yet drawn, on integer rows, faster than over all tuples (`average.average_by_enumeration`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from rheo_verify.drafting.top_and_sampled import TOP_AND_SAMPLED
 from rheo_verify.drafting.without_replacement import WITHOUT_REPLACEMENT
 from rheo_verify.models.model import Model
 from rheo_verify.verification import greedy_multi_draft, recursive_rejection, sampler_match, spechub, spectr
-from rheo_verify.verification.average import average
+from rheo_verify.verification.average import average_by_enumeration
 from rheo_verify.verification.best_plan import best_plan
 from rheo_verify.verification.transport_rules import candidate_sets, of_siblings
 
@@ -56,7 +56,7 @@ def test_no_rule_accepts_more_than_the_optimum_of_its_candidates(data: st.DataOb
     ):
         best, _ = smallest_cut(target, candidate_sets(siblings, draft, sampling, 2))
         for rule in rules:
-            found = average(rule, siblings, target, draft, sampling, 2)
+            found = average_by_enumeration(rule, siblings, target, draft, sampling, 2)
             accepted = sum(map(sum, found.descend))
             assert accepted <= best * found.scale
             if rule.name in ("optimal-transport", "greedy-multi-draft"):
@@ -106,6 +106,6 @@ def test_more_lenience_accepts_more(model: Model) -> None:
     target, sampling = model.target(()), model.sampling_draft(())
     rates = []
     for factor in (1, 2, 4):
-        found = average(lenient(factor), IID, target, sampling, sampling, 1)
+        found = average_by_enumeration(lenient(factor), IID, target, sampling, sampling, 1)
         rates.append(sum(found.descend[0]) / found.scale)
     assert rates == sorted(rates)

@@ -14,7 +14,9 @@ from rheo_verify.drafting.top_and_sampled import TOP_AND_SAMPLED
 from rheo_verify.drafting.two_stage import TWO_STAGE
 from rheo_verify.drafting.without_replacement import WITHOUT_REPLACEMENT
 from rheo_verify.probability.arrays import row_array
+from rheo_verify.probability.distributions import distribution
 from rheo_verify.probability.enumeration import enumerate_paths, law_of
+from rheo_verify.probability.rationals import over_common_denominator
 from rheo_verify.verification import (
     greedy_multi_draft,
     recursive_rejection,
@@ -91,10 +93,22 @@ def test_average_by_rejection_is_the_enumerated_average(siblings: Siblings, data
     vocab = data.draw(st.integers(2, 4))
     count = 2 if siblings in (TWO_STAGE, HUB) else data.draw(st.integers(1, 3))
     target, draft, sampling = (data.draw(rows(vocab)) for _ in range(3))
-    fast = average_by_rejection(siblings, target, draft, sampling, count)
+    integers = [over_common_denominator(row)[0] for row in (target, draft, sampling)]
+    fast = average_by_rejection(siblings, *integers, count)
     slow = average_by_enumeration(recursive_rejection.RULE, siblings, target, draft, sampling, count)
     for quick, sure in zip((*fast.descend, fast.stop), (*slow.descend, slow.stop), strict=True):
         assert [value * slow.scale for value in quick] == [value * fast.scale for value in sure]
+
+
+def test_siblings_that_run_out() -> None:
+    """Three drafts without replacement of a draft that knows one token, or two."""
+    target = distribution([1, 2, 3])
+    for sampling in ([0, 1, 0], [2, 1, 0]):
+        fast = average_by_rejection(WITHOUT_REPLACEMENT, [1, 2, 3], sampling, sampling, 3)
+        row = distribution(sampling)
+        slow = average_by_enumeration(recursive_rejection.RULE, WITHOUT_REPLACEMENT, target, row, row, 3)
+        for quick, sure in zip((*fast.descend, fast.stop), (*slow.descend, slow.stop), strict=True):
+            assert [value * slow.scale for value in quick] == [value * fast.scale for value in sure]
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
