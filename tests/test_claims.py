@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from rheo_verify.checks.emission import compare, cycle_emission
 from rheo_verify.checks.enumeration import Enumeration, enumerate_design
 from rheo_verify.checks.layers import LayerLaws
-from rheo_verify.checks.prefixes import grow_prefixes, leaves
+from rheo_verify.checks.prefix_emission import prefix_emission
+from rheo_verify.checks.prefixes import grow_prefixes, leaves, prefixes_of
 from rheo_verify.checks.table1 import table1
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.decoders.decoder import decode
 from rheo_verify.decoders.rheosampling import rheosampling
+from rheo_verify.drafting.all_trees import enumerate_trees
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.errors import InputError
 from rheo_verify.models.model import Model, context_free, temper_model, truncate_sampling
@@ -29,6 +31,7 @@ from rheo_verify.probability.sampling import SampleChance
 from rheo_verify.verification.rules import layer_rule
 from tests.instances import instances
 
+PROXIES = st.sampled_from(["rheo", "raw", exact("1/4"), exact(0), exact(2)])
 SOUND = ("lossless", "slot-determinism", "sampled-outranks-fill", "scores-never-increase", "layer-lossless")
 
 
@@ -211,6 +214,20 @@ def test_tokens_per_cycle_is_one_plus_reach(instance: tuple[Model, TreeDesign], 
     assert sum(emission.lengths.values()) == 1
     assert emission.tokens_per_cycle == 1 + sum(emission.accepted_by_depth)
     assert compare(model.target, (), emission).total_variation == 0
+
+
+@given(instances(most=200), PROXIES, st.sampled_from(["position", "token"]), st.sampled_from(["rheo", "rrsw", "topk"]))
+def test_emission_from_prefixes_is_emission_from_classes(
+    instance: tuple[Model, TreeDesign], proxy: Any, ties: Any, rule: str
+) -> None:
+    model, sizes = instance
+    epsilon = exact("1/2")  # factors above one: some nodes of T_k have no parent in it
+    design = TreeDesign(sizes.lead, sizes.pool, sizes.beam, sizes.depth, sizes.budget, proxy, epsilon, ties)
+    laws = LayerLaws(model, (), layer_rule(rule))
+    prefixes = prefixes_of(enumerate_trees(model, (), design).classes)
+    for budget in range(1, design.budget + 1):
+        slow = cycle_emission(laws, leaves(prefixes, budget))
+        assert prefix_emission(laws, prefixes, budget) == slow
 
 
 def test_with_p_equal_q_a_surviving_sampled_slot_accepts_everything() -> None:

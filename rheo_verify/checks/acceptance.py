@@ -15,9 +15,9 @@ from rheo_verify.drafting.pool import Candidate, Pool, pool_at
 from rheo_verify.errors import InputError
 from rheo_verify.models.model import Context, Model, context_free
 from rheo_verify.probability.arrays import row_array
-from rheo_verify.probability.distributions import Row
+from rheo_verify.probability.distributions import Row, normalise
 from rheo_verify.probability.laws import Law, collect
-from rheo_verify.probability.rationals import ONE, Rational, total
+from rheo_verify.probability.rationals import ONE, ZERO, Rational, ratio, total
 from rheo_verify.verification.layer import LayerRule, exact_law
 from rheo_verify.verification.rules import layer_rule
 
@@ -110,5 +110,47 @@ def emitted_law(layer: Layer, rule: LayerRule | str) -> Row:
 
 
 def candidate_sets(layer: Layer) -> Law[frozenset[int]]:
-    """The law of the candidate set: what the ordered tuples offer, whatever their order (`optimal-acceptance`)."""
-    return collect((frozenset(c.token for c in candidates), probability) for probability, candidates in draws(layer))
+    """The law of the candidate set: what the ordered tuples offer, whatever their order (`optimal-acceptance`).
+
+    Only the first fills can be candidates, so a large vocabulary costs no more than its outcomes of Y.
+    """
+    pool = layer.pool
+    lead, fill = pool.order[: layer.lead], pool.order[layer.lead : layer.candidates]
+    if pool.sampling_law is None:
+        return {frozenset(pool.order[: layer.candidates]): ONE}
+    count = layer.candidates - layer.lead - 1
+    return collect(
+        (frozenset((*lead, drawn, *[token for token in fill if token != drawn][:count])), pool.sampling_law[drawn])
+        for drawn in pool.outcomes
+    )
+
+
+def largest_gap(vocab: int, lead: int, candidates: int) -> Rational:
+    """The largest `optimal - rheo` over all p and q (q-hat = q): `w / (w + 1 + max(w, k))`, w = V - n, k = n - m - 1.
+
+    0 if k <= 0 or w = 0; always below 1/2. Proof in `docs/acceptance.md`; `widest_layer` reaches it.
+
+    >>> [str(largest_gap(vocab, 0, 2)) for vocab in (2, 3, 4, 5)]
+    ['0', '1/3', '2/5', '3/7']
+    """
+    check_layer(vocab, lead, candidates)
+    beyond, stand_ins = vocab - candidates, candidates - lead - 1
+    return ZERO if stand_ins <= 0 else ratio(beyond, beyond + 1 + max(beyond, stand_ins))
+
+
+def widest_layer(vocab: int, lead: int, candidates: int) -> Layer:
+    """A layer whose gap is `largest_gap`: p = q~ on the lead's fill, and the rest of p on x_n.
+
+    Raises `InputError` RV106 unless m + 2 <= n, below which there is no gap.
+    """
+    beyond, stand_ins = vocab - candidates, candidates - lead - 1
+    if stand_ins < 1:
+        raise InputError("RV106", f"m = {lead}, n = {candidates}: there is no gap unless m + 2 <= n")
+    check_layer(vocab, lead, candidates)
+    inside = max(ratio(beyond, 2 * beyond + 1), ratio(stand_ins, beyond + 1 + stand_ins))
+    first = [inside / stand_ins] * stand_ins
+    tail = [*first, *[(1 - inside) / (beyond + 1)] * (beyond + 1)]
+    draft = [*[tail[0]] * lead, *tail]
+    target = [*[ZERO] * lead, *first, 1 - inside, *[ZERO] * beyond]
+    row = normalise(draft)
+    return Layer(normalise(target), row, row, lead, candidates)

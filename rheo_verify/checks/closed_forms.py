@@ -18,7 +18,7 @@ from rheo_verify.errors import InputError
 from rheo_verify.probability.arrays import Array, is_torch, mass, minimum, pick, positive_part, zero_at
 from rheo_verify.probability.rationals import ratio
 
-NUMPY_ROWS, TORCH_ROWS = 1024, 65536
+NUMPY_ROWS, TORCH_ROWS = 4096, 65536
 
 
 class Weights(NamedTuple):
@@ -68,54 +68,81 @@ def closed_forms(target: Array, draft: Array, lead: int, candidates: int, sampli
     top_k = Weights(covered, whole)
     if candidates <= lead:
         return LayerRates(top_k, top_k, top_k, top_k, top_k, *single)
-    before, last = order[..., : candidates - 1], order[..., candidates - 1 :]
-    first = order[..., :lead]
-    tail = zero_at(sampling, first)
-    rest = zero_at(target, first)
+    tail = zero_at(sampling, order[..., :lead])
+    rest = target if lead == 0 else zero_at(target, order[..., :lead])
+    against_p, against_rest = _meet(target, tail, order), _meet(rest, tail, order)
+    before = pick_mass(target, order[..., :-1])
     forms = (
-        _with_sample(target, target, tail, before, last),
-        _with_sample(target, rest, tail, before, last),
-        _bound(target, tail, order),
-        _optimum(target, tail, order, before, last),
+        _with_sample(against_p, before, whole),
+        _with_sample(against_rest, before, whole),
+        _bound(against_p),
+        _optimum(against_p),
     )
-    rheo, rrsw, bound, optimum = (_if_sampled(mass(tail), form, top_k) for form in forms)
+    rheo, rrsw, bound, optimum = (_if_sampled(against_p.sampled, form, top_k) for form in forms)
     return LayerRates(rheo, rrsw, top_k, bound, optimum, *single)
 
 
-def _with_sample(target: Array, remaining: Array, tail: Array, before: Array, last: Array) -> Weights:
-    """Theorem 3 when `remaining` is p itself; D.2 when the lead was tested before, and `remaining` is what it left.
+class _Meeting(NamedTuple):
+    """What is wanted and what is offered, brought to one scale: `z * remaining` and `(mass of remaining) * tail`.
 
-    Top_{n-1} is always among the candidates. A token outside it is accepted when it is drawn and passes; x_n also as
-    the fill that stands in when the draw falls inside Top_{n-1} and is rejected.
+    Whole columns [..., 1]: `sampled` z, `total` the mass of either side, `residual` that of (wanted - offered)+. At the
+    tokens of Top_n, [..., n]: `wanted`, `offered`, `left` of (wanted - offered)+.
     """
-    wanted, offered = mass(tail) * remaining, mass(remaining) * tail
-    residual = positive_part(wanted - offered)
-    whole = mass(residual)
-    whole = whole + (whole == 0)
-    drawn = mass(zero_at(minimum(wanted, offered), before))
-    rejected = pick_mass(positive_part(offered - wanted), before)
-    accepted = (pick_mass(target, before) * mass(tail) + drawn) * whole + pick(residual, last) * rejected
-    return Weights(accepted, mass(target) * mass(tail) * whole)
+
+    sampled: Array
+    total: Array
+    residual: Array
+    wanted: Array
+    offered: Array
+    left: Array
+
+    @property
+    def passed(self) -> Array:
+        """min(wanted, offered) at the tokens of Top_n."""
+        return self.wanted - self.left
+
+    @property
+    def passed_beyond(self) -> Array:
+        """min(wanted, offered), summed over the tokens outside Top_n."""
+        return self.total - self.residual - mass(self.passed)
 
 
-def _bound(target: Array, tail: Array, order: Array) -> Weights:
+def _meet(remaining: Array, tail: Array, order: Array) -> _Meeting:
+    sampled, whole = mass(tail), mass(remaining)
+    wanted, offered = sampled * remaining, whole * tail
+    left = positive_part(wanted - offered)
+    picked = (pick(rows, order) for rows in (wanted, offered, left))
+    return _Meeting(sampled, sampled * whole, mass(left), *picked)
+
+
+def _with_sample(meeting: _Meeting, before: Array, whole: Array) -> Weights:
+    """Theorem 3 when what is wanted is p itself; D.2 when the lead was tested before, and it is what the lead left.
+
+    Top_{n-1} is always among the candidates (`before` is its p). A token outside it is accepted when it is drawn and
+    passes; x_n also as the fill that stands in when the draw falls inside Top_{n-1} and is rejected.
+    """
+    residual = meeting.residual + (meeting.residual == 0)
+    drawn = meeting.passed_beyond + meeting.passed[..., -1:]
+    rejected = mass((meeting.offered - meeting.passed)[..., :-1])
+    accepted = (before * meeting.sampled + drawn) * residual + meeting.left[..., -1:] * rejected
+    return Weights(accepted, whole * meeting.sampled * residual)
+
+
+def _bound(meeting: _Meeting) -> Weights:
     """The bound of Theorem 3: every one of Top_n in full."""
-    wanted, offered = mass(tail) * target, mass(target) * tail
-    drawn = mass(zero_at(minimum(wanted, offered), order))
-    return Weights(pick_mass(wanted, order) + drawn, mass(wanted))
+    return Weights(mass(meeting.wanted) + meeting.passed_beyond, meeting.total)
 
 
-def _optimum(target: Array, tail: Array, order: Array, before: Array, last: Array) -> Weights:
+def _optimum(meeting: _Meeting) -> Weights:
     """The largest flow in closed form: x_n is offered whenever the draw is inside Top_n, and Top_{n-1} always."""
-    wanted, offered = mass(tail) * target, mass(target) * tail
-    drawn = mass(zero_at(minimum(wanted, offered), order))
-    stand_in = minimum(pick(wanted, last), pick_mass(offered, order))
-    return Weights(pick_mass(wanted, before) + stand_in + drawn, mass(wanted))
+    stand_in = minimum(meeting.wanted[..., -1:], mass(meeting.offered))
+    return Weights(mass(meeting.wanted[..., :-1]) + stand_in + meeting.passed_beyond, meeting.total)
 
 
 def _single_draft(target: Array, sampling: Array) -> Weights:
-    wanted, offered = mass(sampling) * target, mass(target) * sampling
-    return Weights(mass(minimum(wanted, offered)), mass(wanted))
+    offered, wanted = mass(sampling), mass(target)
+    whole = offered * wanted
+    return Weights(whole - mass(positive_part(offered * target - wanted * sampling)), whole)
 
 
 def _if_sampled(sampled: Array, form: Weights, otherwise: Weights) -> Weights:

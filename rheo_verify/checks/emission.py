@@ -46,8 +46,13 @@ def cycle_emission(laws: LayerLaws, classes: Iterable[tuple[Tree, Rational]]) ->
         for tokens, reached, law, _ in reach(laws, tree):
             _, _, weight = layers.get(id(law), (tokens, law.residual, ZERO))
             layers[id(law)] = (tokens, law.residual, weight + probability * reached)
+    return emission_of_layers(layers.values())
+
+
+def emission_of_layers(layers: Iterable[tuple[TokenPath, Row, Rational]]) -> Emission:
+    """What is emitted, from layers: tokens to the node, residual there, probability of that layer being reached."""
     emitted: Law[TokenPath] = {}
-    for tokens, residual, weight in layers.values():
+    for tokens, residual, weight in layers:
         for token, probability in enumerate(residual):
             if probability:
                 end = (*tokens, token)

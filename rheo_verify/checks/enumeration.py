@@ -6,9 +6,10 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal
 
-from rheo_verify.checks.emission import Comparison, Emission, compare, cycle_emission
+from rheo_verify.checks.emission import Comparison, Emission, compare
 from rheo_verify.checks.examples import example_draws
 from rheo_verify.checks.layers import LayerLaws, StepViolation, step_violations
+from rheo_verify.checks.prefix_emission import prefix_emission
 from rheo_verify.checks.prefixes import Prefix, classes_of, grow_prefixes, leaves, prefixes_of
 from rheo_verify.checks.structure import Blame, SlotFault, blame, slot_faults
 from rheo_verify.checks.verdict import Verdict
@@ -172,7 +173,7 @@ class _Engine:
             longer: Law[TokenPath] = {}
             for tokens, probability in law.items():
                 cycle = self.at(context + tokens)
-                emitted = cycle_emission(cycle.laws, self.limits.watch(leaves(cycle.prefixes, budget)))
+                emitted = prefix_emission(cycle.laws, cycle.prefixes, budget, self.limits)
                 for more, chance in emitted.law.items():
                     end = tokens + more
                     longer[end] = longer.get(end, ZERO) + probability * chance

@@ -24,7 +24,7 @@ Shape: TypeAlias = tuple[int, int]
 """(n candidates, m lead)."""
 Table: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
-MOST_ROWS = 5_000_000
+MOST_ROWS = 2_000_000
 
 
 @dataclass(frozen=True)

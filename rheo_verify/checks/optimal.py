@@ -48,7 +48,7 @@ class Optimum:
         feasible = all(
             token in chosen and value >= 0 for chosen, flows in plan.flow.items() for token, value in flows.items()
         ) and all(total(flows.values()) <= plan.sets.get(chosen, ZERO) for chosen, flows in plan.flow.items())
-        served = [total(flows.get(v, ZERO) for flows in plan.flow.values()) for v in range(len(self.target))]
+        served = _served(plan.flow, len(self.target))
         balanced = all(
             left >= 0 and sent + left == p for sent, left, p in zip(served, plan.residual, self.target, strict=True)
         )
@@ -89,7 +89,7 @@ def largest_flow(target: Row, sets: Law[frozenset[int]]) -> Optimum:
     solved = networkx.algorithms.flow.preflow_push(graph, "source", "sink")
     value, flows = solved.graph["flow_value"], _flows(solved, names)
     plan_flow = {name: {v: ratio(sent, scale) for v, sent in flow.items()} for name, flow in flows.items()}
-    served = [total(flow.get(v, ZERO) for flow in plan_flow.values()) for v in range(len(target))]
+    served = _served(plan_flow, len(target))
     plan = Plan(dict(sets), plan_flow, tuple(p - sent for p, sent in zip(target, served, strict=True)))
     cut = smallest_cut(target, sets)[1] if len(target) <= LARGEST_ZETA else _cut_of(solved)
     return Optimum(target, ratio(value, scale), plan, cut)
@@ -128,6 +128,15 @@ def _check_sets(target: Row, sets: Law[frozenset[int]]) -> None:
     for chosen in sets:
         if not chosen <= known:
             raise InputError("RV106", f"a candidate set holds a token outside the vocabulary of {len(target)}")
+
+
+def _served(flow: Mapping[frozenset[int], Mapping[int, Rational]], vocab: int) -> list[Rational]:
+    """What each token receives from all sets."""
+    received = [ZERO] * vocab
+    for flows in flow.values():
+        for token, value in flows.items():
+            received[token] += value
+    return received
 
 
 def _flows(solved: Any, names: list[frozenset[int]]) -> dict[frozenset[int], dict[int, int]]:

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rheo_verify.checks.emission import Comparison, Emission, compare, cycle_emission
+from rheo_verify.checks.emission import Emission, cycle_emission
+from rheo_verify.checks.enumeration import Enumeration, enumerate_design
 from rheo_verify.checks.layers import LayerLaws, reach
 from rheo_verify.checks.optimal import optimal_rule
 from rheo_verify.checks.prefixes import grow_prefixes, leaves
 from rheo_verify.checks.static_optimum import best_tokens_per_cycle, static_topology
-from rheo_verify.drafting.all_trees import Limits
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import Tree
 from rheo_verify.errors import InputError
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.rationals import ONE, Rational, total
 from rheo_verify.verification.layer import LayerRule
@@ -96,7 +97,8 @@ def compare_cycles(
 ) -> tuple[Cycle, ...]:
     """Rules side by side, each with every m below K, then pure top-K.
 
-    Where the tree is static, also optimal-transport, and `best`: the largest tau that any layer rules reach.
+    Where the tree is static, also optimal-transport (if q-hat ranks as q does), and `best`: the largest tau that any
+    layer rules reach.
     """
     pool = min(design.pool, model.vocab)
     rows = []
@@ -106,8 +108,9 @@ def compare_cycles(
             trees = pruned_trees(model, context, here, limits)
             topology = static_topology(trees)
             best = None if topology is None else best_tokens_per_cycle(model, context, here, topology)
-            chosen = [*map(_rule, rules), *([optimal_rule()] if best is not None else [])]
-            rows += [replace(_cycle(model, context, here, rule, trees), best=best) for rule in chosen]
+            rows += [replace(_cycle(model, context, here, _rule(rule), trees), best=best) for rule in rules]
+            if best is not None and (planned := _planned(model, context, here, trees)) is not None:
+                rows.append(replace(planned, best=best))
     plain = top_k_design(design, model.vocab)
     rows.append(_cycle(model, context, plain, layer_rule("topk"), pruned_trees(model, context, plain, limits)))
     return tuple(rows)
@@ -115,10 +118,9 @@ def compare_cycles(
 
 def optimum_where_pruned(
     model: Model, context: Context, design: TreeDesign, limits: Limits | None = None
-) -> Comparison:
-    """How far the optimal plans for the n seen are from lossless in this tree (claim `pruned-optimum`)."""
-    laws = LayerLaws(model, context, optimal_rule())
-    return compare(model.target, context, cycle_emission(laws, pruned_trees(model, context, design, limits)))
+) -> Enumeration:
+    """Whether the optimal plans for the n seen are lossless in this tree, and whose fault it is if not."""
+    return enumerate_design(model, design, optimal_rule(), method="classes", context=context, limits=limits)
 
 
 def expected_reach(laws: LayerLaws, trees: Iterable[tuple[Tree, Rational]]) -> Rational:
@@ -133,6 +135,16 @@ def _cycle(
     emission = cycle_emission(LayerLaws(model, context, rule), trees)
     lead = design.lead if design.pool > design.lead else None
     return Cycle(rule.name, lead, emission, len(trees))
+
+
+def _planned(model: Model, context: Context, design: TreeDesign, trees: list[tuple[Tree, Rational]]) -> Cycle | None:
+    """optimal-transport, or None where q-hat ranks tokens unlike q, so that the rule cannot know its plan."""
+    try:
+        return _cycle(model, context, design, optimal_rule(), trees)
+    except InputError as error:
+        if error.code != "RV502":
+            raise
+        return None
 
 
 def _rule(rule: LayerRule | str) -> LayerRule:

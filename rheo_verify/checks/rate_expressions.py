@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, TypeAlias
 
 from rheo_verify.checks.closed_forms import LayerRates
@@ -146,6 +147,8 @@ class _Parser:
             self.tokens.append((match.lastgroup or "", match[match.lastgroup or 0], match.start(match.lastgroup or 0)))
             position = match.end()
         self.next = 0
+        nested = accumulate({"(": 1, ")": -1}.get(token, 0) for _, token, _ in self.tokens)
+        self.check(max(nested, default=0))
 
     def fault(self, what: str, place: int) -> InputError:
         where = f"at character {place + 1}" if place < len(self.written) else "at its end"

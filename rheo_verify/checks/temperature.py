@@ -6,15 +6,16 @@ they are: results are marked `exact=False`. T -> 0 is a limit, exact again, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from rheo_verify.checks.per_cycle import pruned_trees, top_k_design
+from rheo_verify.checks.per_cycle import Cycle, compare_cycles, pruned_trees, top_k_design
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import Tree
 from rheo_verify.errors import InputError
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model, cached, temper_model
 from rheo_verify.probability.distributions import Row, normalise, one_hot, ranking, without
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, exact, text
@@ -63,6 +64,42 @@ def cold_model(model: Model, lead: int) -> Model:
         return greedy_limit(off_lead) if any(off_lead) else model.sampling_draft(context)
 
     return replace(model, target=target, sampling_draft=cached(sampling), source=f"{model.source}, T -> 0")
+
+
+@dataclass(frozen=True)
+class AtTemperature:
+    """Decoders side by side at one temperature; 0 stands for the limit T -> 0."""
+
+    temperature: Rational
+    exact: bool
+    cycles: tuple[Cycle, ...]
+
+
+def compare_temperatures(
+    model: Model,
+    context: Context,
+    design: TreeDesign,
+    temperatures: Sequence[Rational],
+    *,
+    leads: Sequence[int] = (0, 1, 2),
+    limits: Limits | None = None,
+) -> tuple[AtTemperature, ...]:
+    """Tau of rheo for each m, and of pure top-K, at each temperature (the paper's Figure 4); T = 0 is the limit."""
+    found = []
+    for temperature in temperatures:
+        if temperature == 0:
+            rows = [
+                compare_cycles(cold_model(model, m), context, design, leads=(m,), rules=("rheo",), limits=limits)
+                for m in leads
+            ]
+            plain = compare_cycles(cold_model(model, 0), context, design, leads=(), limits=limits)
+            cycles = (*(row for each in rows for row in each if row.rule == "rheo"), *plain)
+            found.append(AtTemperature(temperature, True, cycles))
+        else:
+            warm = at_temperature(model, temperature)
+            cycles = compare_cycles(warm.model, context, design, leads=leads, rules=("rheo",), limits=limits)
+            found.append(AtTemperature(temperature, warm.exact, cycles))
+    return tuple(found)
 
 
 @dataclass(frozen=True)

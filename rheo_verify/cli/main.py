@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import rheo_verify
 from rheo_verify.errors import LimitReached, RheoVerifyError
 
-COMMANDS = ("enumerate", "decoders", "table1", "replay")
+COMMANDS = ("enumerate", "decoders", "table1", "replay", "acceptance", "search")
 EXIT_CODES = """exit codes:
   0  verified: everything in the stated scope was exhausted
   1  refuted: there is a counterexample
@@ -51,7 +51,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         print(f"rheo_verify {args.command}: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("INCONCLUSIVE: interrupted", file=sys.stderr)
+        print("INCONCLUSIVE: RV203: interrupted", file=sys.stderr)
         return 3
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -49,30 +49,29 @@ def run(args: argparse.Namespace) -> int:
     if args.state is not None:
         found = take_up(scope, args.state) or found
     before, started, shown = found.seconds, time.monotonic(), 0.0
-    tty = sys.stderr.isatty()
     try:
         for latest in steps(found):
             now = time.monotonic() - started
             found = latest.after(before + now)
             if args.time_limit is not None and now >= args.time_limit:
                 break
-            if now - shown > (0.2 if tty else 10):
+            if now - shown > 0.2:
                 shown = now
-                _say(progress_line(found), tty)
+                _say(progress_line(found))
                 if args.state is not None:
                     store(found, args.state)
     except KeyboardInterrupt:
-        print("\ninterrupted; what was found so far:", file=sys.stderr)
-    if tty and shown:
-        _say("", tty)
+        print("interrupted; what was found so far:", file=sys.stderr)
+    _say("")
     if args.state is not None:
         store(found, args.state)
     print(json.dumps(search_data(found), indent=1) if args.json else search_text(found))
     return found.verdict.exit_code
 
 
-def _say(line: str, tty: bool) -> None:
-    print(f"\r\033[K{line}" if tty else line, end="" if tty else "\n", file=sys.stderr, flush=True)
+def _say(line: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
 
 def _check_limit(seconds: float | None) -> None:

@@ -8,11 +8,13 @@ on the outcome. Rows come in chunks: memory does not grow with the number of tre
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from rheo_verify.drafting.codes import Codes
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.networks import keep_smallest
 from rheo_verify.drafting.node_table import Ints, NodeTable, expansions
@@ -58,7 +60,7 @@ def enumerate_trees(
 
 def node_table(model: Model, context: Context, design: TreeDesign, limits: Limits | None = None) -> NodeTable:
     """The possible nodes of every unpruned tree at `context`."""
-    return NodeTable(design, lambda tokens: pool_at(model, context + tokens, design), limits)
+    return NodeTable(design, cache(lambda tokens: pool_at(model, context + tokens, design)), limits)
 
 
 @dataclass
@@ -89,41 +91,17 @@ def _grow(table: NodeTable, rows: _Rows, depth: int) -> Iterator[_Rows]:
         return
     scale = rows.scale
     for parent in rows.beam:
-        scale = scale * table.scale[parent]
+        scale = scale * table.scale.take(parent)
     scales, group = np.unique(scale, return_inverse=True)
     for chosen, outcomes in expansions(rows.beam, table.first, table.count):
-        layer = [slot[outcome] for outcome in outcomes for slot in table.children]
-        weight = rows.weight[chosen]
+        layer = [slot.take(outcome) for outcome in outcomes for slot in table.children]
+        weight = rows.weight.take(chosen)
         for outcome in outcomes:
-            weight = weight * table.weight[outcome]
-        best = keep_smallest([column[chosen] for column in rows.best] + layer, table.design.budget)
+            weight = weight * table.weight.take(outcome)
+        best = keep_smallest([column.take(chosen) for column in rows.best] + layer, table.design.budget)
         beam = keep_smallest(layer, table.design.beam) if depth + 1 < table.design.depth else []
-        grown = _Rows(best, beam, weight, scale[chosen], scales, group[chosen])
+        grown = _Rows(best, beam, weight, scale.take(chosen), scales, group.take(chosen))
         yield from _grow(table, grown, depth + 1)
-
-
-@dataclass
-class _Codes:
-    """Numbers distinct keys 0, 1, 2, … in the order in which chunks bring them."""
-
-    keys: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.uint64))
-    codes: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-
-    def of(self, keys: Ints) -> Ints:
-        """The number of each key; new keys get new numbers."""
-        if len(self.keys):
-            place = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-            unknown = keys[self.keys[place] != keys]
-            if not len(unknown):
-                return self.codes[place]
-        else:
-            unknown = keys
-        fresh = np.unique(unknown)
-        merged = np.concatenate([self.keys, fresh])
-        numbers = np.concatenate([self.codes, np.arange(len(self.codes), len(merged))])
-        order = np.argsort(merged)
-        self.keys, self.codes = merged[order], numbers[order]
-        return self.codes[np.searchsorted(self.keys, keys)]
 
 
 class _Groups:
@@ -137,23 +115,23 @@ class _Groups:
         self._rows: list[tuple[int, ...]] = []
         self._sums: list[dict[int, int]] = []
         self._bits = max(1, int(table.root).bit_length())
-        self._stages: list[_Codes] = []
+        self._stages: list[Codes] = []
 
     def add(self, rows: _Rows) -> None:
         code = self._code(rows.best)
-        if int(code.max()) >= len(self._rows):
-            fresh = np.unique(code, return_index=True)
-            for number, row in zip(*fresh, strict=True):
-                if number >= len(self._rows):
-                    self._rows.append(tuple(int(column[row]) for column in rows.best))
-                    self._sums.append({})
+        known, size = len(self._rows), int(code.max()) + 1
+        if size > known:
+            first = np.empty(size, dtype=np.int64)
+            first[code] = np.arange(len(code))
+            self._rows += [tuple(int(column[row]) for column in rows.best) for row in first[known:]]
+            self._sums += [{} for _ in range(known, size)]
         counts = np.bincount(code, minlength=len(self._rows))
         counts[: len(self.formed)] += self.formed
         self.formed = counts
         self.trees += len(code)
-        above = self.table.parent[rows.best[0]]
+        above = self.table.parent.take(rows.best[0])
         for column in rows.best[1:]:
-            above = np.maximum(above, self.table.parent[column])
+            above = np.maximum(above, self.table.parent.take(column))
         self.not_ancestor_closed += int(np.count_nonzero(above > rows.best[-1]))
         cells, sums = self._add_up(code * len(rows.scales) + rows.group, rows.weight)
         for cell, weight in zip(cells.tolist(), sums, strict=True):
@@ -171,7 +149,7 @@ class _Groups:
                 code = (code << np.uint64(self._bits)) | column.astype(np.uint64)
             used += taken
             if stage == len(self._stages):
-                self._stages.append(_Codes())
+                self._stages.append(Codes())
             numbers = self._stages[stage].of(code)
             if len(self._stages[stage].keys) >= 2**24:
                 raise LimitReached("RV202", "more than 16 million classes", f"{self.trees:,} trees were enumerated")
@@ -211,4 +189,4 @@ def _compact(cells: Ints) -> tuple[Ints, Ints]:
         distinct, places = np.unique(cells, return_inverse=True)
         return distinct, places
     present = np.bincount(cells, minlength=size) > 0
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[cells]
+    return np.flatnonzero(present), (np.cumsum(present) - 1).take(cells)

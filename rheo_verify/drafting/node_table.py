@@ -13,7 +13,7 @@ import numpy as np
 
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.networks import keep_smallest
-from rheo_verify.drafting.pool import Pool
+from rheo_verify.drafting.pool import Candidate, Pool
 from rheo_verify.drafting.priority import priority_of
 from rheo_verify.drafting.tree import Node
 from rheo_verify.limits import Limits
@@ -21,7 +21,7 @@ from rheo_verify.models.model import Context
 from rheo_verify.probability.rationals import ONE, over_common_denominator
 
 Ints = np.ndarray[Any, np.dtype[Any]]
-ROWS_AT_ONCE = 1 << 16
+ROWS_AT_ONCE = 1 << 15
 
 
 class NodeTable:
@@ -42,7 +42,7 @@ class NodeTable:
         root = Node((), (), "lead", ONE)
         self._found = [root]
         self._parent = [0]
-        self._number_of: dict[Node, int] = {}
+        self._number_of: dict[tuple[int, int, int], int] = {}
         self._first: list[int] = [0]
         self._count: list[int] = [0]
         self._children: list[list[int]] = []
@@ -100,14 +100,15 @@ class NodeTable:
             self._weight.append(weights[sampled] if sampled is not None else 1)
         return scale
 
-    def _child(self, parent: int, candidate: Any, pool: Pool) -> int:
-        above = self._found[parent]
-        slots, tokens = (*above.slots, candidate.slot), (*above.tokens, candidate.token)
-        law = pool.verification_law if candidate.kind == "sampled" else None
-        node = Node(slots, tokens, candidate.kind, above.score * candidate.factor, law)
-        number = self._number_of.get(node)
+    def _child(self, parent: int, candidate: Candidate, pool: Pool) -> int:
+        key = (parent, candidate.slot, candidate.token)
+        number = self._number_of.get(key)
         if number is None:
-            number = self._number_of[node] = len(self._found)
+            above = self._found[parent]
+            slots, tokens = (*above.slots, candidate.slot), (*above.tokens, candidate.token)
+            law = pool.verification_law if candidate.kind == "sampled" else None
+            node = Node(slots, tokens, candidate.kind, above.score * candidate.factor, law)
+            number = self._number_of[key] = len(self._found)
             self._found.append(node)
             self._parent.append(parent)
             self._first.append(0)
@@ -155,10 +156,13 @@ def expansions(beam: list[Ints], first: Ints, count: Ints) -> Iterator[tuple[Int
         sizes = np.minimum(ends[begin:end], high) - np.maximum(starts, low)
         rows = np.repeat(np.arange(begin, end), sizes)
         rest = np.arange(low, high) - np.repeat(starts, sizes)
+        if totals[begin:end].max() < 2**31:
+            rest = rest.astype(np.uint32)  # division is twice as fast
         outcomes = []
         for column, size in zip(reversed(beam), reversed(counts), strict=True):
             part = size[begin:end]
             divisor = part[0] if (part == part[0]).all() else size[rows]
-            rest, digit = np.divmod(rest, divisor)
-            outcomes.append(first[column][rows] + digit)
+            quotient = rest // divisor.astype(rest.dtype)
+            outcomes.append(first.take(column).take(rows) + (rest - quotient * divisor.astype(rest.dtype)))
+            rest = quotient
         yield rows, outcomes[::-1]

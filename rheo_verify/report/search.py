@@ -97,7 +97,7 @@ def _instance_lines(instance: Instance) -> list[str]:
         f"  q = ({q.replace(',', ', ')}) / {instance.denominator}",
         f"  n = {instance.candidates} candidates, m = {instance.lead} lead",
         *("  " + line for line in table(("rate", "exact", "decimal"), shown)),
-        f"  see it: rheo-verify acceptance --target {p} --draft {q} --m {instance.lead} --k {instance.candidates}",
+        f"  see it: rheo_verify acceptance --target {p} --draft {q} --m {instance.lead} --k {instance.candidates}",
     ]
 
 

@@ -1,0 +1,325 @@
+"""The command line as a person, a script and a pipe meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rheo_verify.cli.main import COMMANDS, parser, run
+from rheo_verify.cli.progress import ProgressBar
+from rheo_verify.decoders.rheosampling import rheosampling
+from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.models.random_tables import random_model
+from rheo_verify.probability.enumeration import enumerate_paths
+from rheo_verify.probability.rationals import text
+from rheo_verify.probability.replay import choices_text
+
+ROOT = Path(__file__).parent.parent
+
+
+def shell(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
+    environment.update(options.pop("env", {}))  # type: ignore[call-overload]
+    command = [sys.executable, "-m", "rheo_verify", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=120, **options)  # type: ignore[call-overload, no-any-return]
+
+
+def invoke(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = run(arguments)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_the_main_job(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = invoke(capsys, "enumerate", "--vocab", "6", "--m", "1")
+    assert (code, err) == (0, "")
+    for words in (
+        "VERIFIED: lossless",
+        "78,125 unpruned trees",
+        "25 distinct",
+        "eager-equals-lazy",
+        "builds as",
+        "replay",
+    ):
+        assert words in out
+    assert "\033" not in out
+
+
+def test_json_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = invoke(capsys, "enumerate", "--vocab", "3", "--json")
+    data = json.loads(out)
+    assert code == 0
+    assert (data["schema"], data["version"]) == ("rheo_verify/enumerate", 1)
+    assert (data["verdict"], data["total_variation"], data["trees"], data["classes"]) == ("VERIFIED", "0", 128, 4)
+    assert data["budgets"] == ["0"] * 6
+    assert data["ancestor_closed"] is True
+    assert set(data["checks"].values()) == {"VERIFIED"}
+    assert "blame" not in data
+
+
+def test_json_of_a_counterexample(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ("enumerate", "--model", "table-1", "--depth", "1", "--budget", "2", "--proxy", "0.25", "--json")
+    code, out, _ = invoke(capsys, *arguments)
+    data = json.loads(out)
+    assert code == 1
+    assert (data["verdict"], data["total_variation"], data["budgets"]) == ("REFUTED", "4/25", ["0", "4/25"])
+    assert data["checks"]["lossless"] == data["checks"]["slot-determinism"] == "REFUTED"
+    blame = data["blame"]
+    assert (blame["culprit"], blame["slot"], blame["budget"]) == ("slot", 2, 2)
+    assert (blame["stated_law"], blame["found_law"]) == (["0", "3/5", "2/5"], ["0", "1", "0"])
+    assert {"tokens": [2], "expected": "3/5", "found": "11/25"} in blame["sequences"]
+
+
+def test_the_methods_agree_and_trees_are_known_only_with_equal_supports(capsys: pytest.CaptureFixture[str]) -> None:
+    answers = {}
+    for method in ("exhaustive", "classes"):
+        _, out, _ = invoke(capsys, "enumerate", "--vocab", "4", "--method", method, "--json")
+        answers[method] = json.loads(out)
+    for key in ("verdict", "total_variation", "classes", "budgets", "trees", "tokens_per_cycle"):
+        assert answers["exhaustive"][key] == answers["classes"][key]
+    _, out, _ = invoke(capsys, "enumerate", "--model", "weather", "--depth", "2", "--method", "classes", "--json")
+    assert json.loads(out)["trees"] is None
+
+
+@pytest.mark.parametrize("flags", [("--proxy", "1/4"), ("--proxy", "raw"), ("--ties", "token")])
+def test_classes_are_refused_where_they_would_repair_the_design(
+    capsys: pytest.CaptureFixture[str], flags: tuple[str, ...]
+) -> None:
+    code, out, err = invoke(capsys, "enumerate", "--method", "classes", *flags)
+    assert (code, out) == (2, "")
+    assert "RV107" in err
+    code, out, _ = invoke(capsys, "enumerate", "--model", "table-1", "--budget", "2", "--json", *flags)
+    assert json.loads(out)["method"] == "exhaustive"
+
+
+BAD = {
+    "vocab 0 must be between": ["--vocab", "0"],
+    "9 lead tokens, but the vocabulary has only 4": ["--m", "9"],
+    "pool K must be an integer from 1": ["--k", "0"],
+    "beam W must": ["--beam", "0"],
+    "depth D must": ["--depth", "0"],
+    "budget R must": ["--budget", "0"],
+    "lead m must": ["--m", "-1"],
+    "'0.3x' is not a rational": ["--proxy", "0.3x"],
+    "proxy -1/4 must not be negative": ["--proxy=-1/4"],
+    "'nan' is not a rational": ["--epsilon", "nan"],
+    "epsilon -1 must not be negative": ["--epsilon=-1"],
+    "exclude each other": ["--model", "table-1", "--vocab", "3"],
+    "cannot be read": ["--model", "no-such-file.json"],
+    "--cycles 0": ["--cycles", "0"],
+    "--time-limit": ["--time-limit", "-1"],
+    "--max-trees": ["--max-trees", "0"],
+    "support 0": ["--support", "0"],
+    r"about 10\^\d+ unpruned trees, too many to enumerate; use --method classes": [
+        *("--vocab", "50", "--depth", "9", "--method", "exhaustive")
+    ],
+    r"about 10\^\d+ unpruned trees.*classes are not valid": ["--vocab", "50", "--depth", "9", "--proxy", "1/4"],
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input_is_one_line_and_exit_code_2(capsys: pytest.CaptureFixture[str], message: str) -> None:
+    code, out, err = invoke(capsys, "enumerate", *BAD[message])
+    assert (code, out) == (2, "")
+    assert re.search(message, err)
+    assert re.fullmatch(r"rheo_verify enumerate: RV\d\d\d: [^\n]*\n", err)
+
+
+@pytest.mark.parametrize(
+    ("string", "message"),
+    [
+        ("vocab=6", "not a replay string"),
+        ("vocab=6:path:1", "not a replay string"),
+        ("vocab=x:class:1", "not a number"),
+        ("colour=red:class:1", "not a setting"),
+        ("vocab=6:class:9", "possible are 1, 2, 3, 4, 5"),
+        ("vocab=6:class:1.x", "a path is written"),
+        ("vocab=6:class:-", "another one is asked"),
+        ("vocab=6:class:3.4.1.1", "ends after 4"),
+        ("model=table-1@00000000:class:1", "has changed"),
+        ("proxy=1/4:class:1", "RV107"),
+        ("m=9:class:1", "9 lead tokens"),
+    ],
+)
+def test_bad_replay_strings(capsys: pytest.CaptureFixture[str], string: str, message: str) -> None:
+    code, out, err = invoke(capsys, "replay", string)
+    assert (code, out) == (2, "")
+    assert re.search(message, err)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--vocab", "5", "--m", "2"],
+        ["--model", "table-1", "--budget", "2", "--proxy", "1/4"],
+        ["--model", "uniform-ties", "--budget", "2", "--ties", "token"],
+        ["--vocab", "4", "--m", "0", "--support", "2", "--rule", "rrsw"],
+    ],
+)
+def test_what_enumerate_offers_to_replay_can_be_replayed(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    _, out, _ = invoke(capsys, "enumerate", *arguments)
+    drawing = out[out.index("(context)") :].split("\n\n")[0].splitlines()
+    command = re.search(r"replay (\S+)$", out, re.MULTILINE)
+    assert command is not None
+    code, shown, _ = invoke(capsys, "replay", command[1])
+    assert code == 0
+    for line in drawing:
+        assert line.lstrip(" │├└─") in shown
+    for words in ("Y ~ q~", "target:", "accepted", "all rejected"):
+        assert words in shown
+
+
+@pytest.mark.parametrize("lazy", [False, True])
+def test_whole_paths_are_followed_through_verification(capsys: pytest.CaptureFixture[str], lazy: bool) -> None:
+    design = TreeDesign(lead=1, pool=2, beam=1, depth=2, budget=3)
+    decoder, model = rheosampling(design, lazy=lazy), random_model(3, 0)
+    paths = list(enumerate_paths(lambda chance: decoder.cycle(chance, model, ())))
+    for path in paths[::7]:
+        string = f"vocab=3,k=2,beam=1,depth=2,budget=3:{'class' if lazy else 'tree'}:{choices_text(path.choices)}"
+        code, out, _ = invoke(capsys, "replay", string)
+        assert code == 0
+        assert f"emitted: {model.phrase(path.result)}; this path has probability" in out
+        assert f"({text(path.probability)})" in out
+        assert out.count("accepted; descend") == len(path.result) - 1
+
+
+def test_table_1(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = invoke(capsys, "table1")
+    assert code == 0
+    for words in (
+        "[A(1/2) ≥ Y=B(1/2)] ≥ C(1/5)",
+        "[A(1/2) ≥ B(3/10)] ≥ Y=C(1/4)",
+        "VERIFIED, total variation 0",
+        "4/25",
+    ):
+        assert words in out
+    code, out, _ = invoke(capsys, "table1", "--json")
+    rows = json.loads(out)["rows"]
+    assert [row["total_variation"] for row in rows] == ["0", "4/25"]
+    assert [row["law_given_survival"] for row in rows] == [{"B": "3/5", "C": "2/5"}, {"B": "1"}]
+
+
+def test_limits_end_inconclusive_with_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ("enumerate", "--vocab", "6", "--depth", "4", "--method", "exhaustive")
+    code, out, _ = invoke(capsys, *flags, "--max-trees", "200000")
+    assert code == 3
+    assert re.search(r"INCONCLUSIVE: the limit of 200,000 trees", out)
+    assert re.search(r"covered +[\d,]+ of 9,765,625 trees were enumerated", out)
+    code, out, _ = invoke(capsys, *flags, "--time-limit", "0.2", "--json")
+    data = json.loads(out)
+    assert (code, data["verdict"], data["total_variation"], data["checks"]) == (3, "INCONCLUSIVE", None, {})
+    assert "trees were enumerated" in data["covered"]
+    code, out, _ = invoke(capsys, "enumerate", "--vocab", "60", "--budget", "12", "--time-limit", "0.3", "--json")
+    assert (code, json.loads(out)["verdict"]) == (3, "INCONCLUSIVE")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_interrupt_ends_inconclusive() -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "rheo_verify",
+        "enumerate",
+        "--vocab",
+        "9",
+        "--depth",
+        "5",
+        "--method",
+        "exhaustive",
+    ]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    time.sleep(3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 3
+    assert "INCONCLUSIVE" in out + err
+    assert "Traceback" not in err
+
+
+def test_no_command_and_unknown_commands() -> None:
+    for arguments in ((), ("enumerat",), ("enumerate", "--rule", "magic")):
+        done = shell(*arguments)
+        assert done.returncode == 2
+        assert "usage:" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+def test_help_names_every_command_and_exit_code() -> None:
+    done = shell("--help")
+    assert done.returncode == 0
+    for words in (*COMMANDS, "exit codes:", "inconclusive"):
+        assert words in done.stdout
+    for command in COMMANDS:
+        assert "exit codes:" in shell(command, "--help").stdout
+    assert parser().parse_args(["table1"]).command == "table1"
+
+
+def test_a_broken_pipe_is_no_error() -> None:
+    command = f"{sys.executable} -m rheo_verify enumerate --vocab 3 --json | head -c 5"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, cwd=ROOT)
+    assert "Traceback" not in done.stderr
+    assert "Error" not in done.stderr
+
+
+def test_narrow_terminals_and_no_colour() -> None:
+    done = shell("enumerate", "--vocab", "3", env={"COLUMNS": "40", "NO_COLOR": "1"})
+    assert done.returncode == 0
+    prose = [line for line in done.stdout.splitlines() if not set("├└│#") & set(line) and "replay" not in line]
+    assert all(len(line) <= 110 for line in prose)
+    assert "VERIFIED" in done.stdout
+
+
+def test_the_internal_error_code(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("rheo_verify.checks.table1.table1", lambda: 1 / 0)
+    code, _, err = invoke(capsys, "table1")
+    assert code == 4
+    assert "internal error" in err
+
+
+def test_importing_is_cheap() -> None:
+    """No heavy library is loaded by the package, nor by the help."""
+    heavy = "torch|sympy|hypothesis|matplotlib|transformers|scipy|networkx"
+    program = (
+        "import sys, rheo_verify, rheo_verify.cli.main as main; main.parser();"
+        f"import re; print([m for m in sys.modules if re.fullmatch('{heavy}', m)])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
+    assert done.stdout.strip() == "[]"
+
+
+def test_progress_is_for_terminals(capsys: pytest.CaptureFixture[str]) -> None:
+    with ProgressBar() as bar:
+        bar._begin -= 10
+        bar.update("trees", 1, 10)
+    assert capsys.readouterr().err == ""
+    with ProgressBar() as bar:
+        bar._shown = True
+        bar._begin -= 10
+        bar.update("trees", 1, 10)
+        assert bar._bar is not None
+
+
+def test_output_is_reproducible() -> None:
+    first, second = (shell("enumerate", "--vocab", "4", "--m", "2").stdout for _ in range(2))
+    assert first == second
+
+
+def test_without_gmpy2_the_answers_are_the_same() -> None:
+    program = (
+        "import sys; sys.modules['gmpy2'] = None;"
+        "from rheo_verify.probability.rationals import RATIONAL_TYPE; from rheo_verify.cli.main import run;"
+        "assert RATIONAL_TYPE == 'fractions.Fraction'; run(sys.argv[1:])"
+    )
+    flags = ["enumerate", "--vocab", "3", "--json"]
+    plain = subprocess.run([sys.executable, "-c", program, *flags], capture_output=True, text=True, cwd=ROOT)
+    assert plain.stdout == shell(*flags).stdout != ""
