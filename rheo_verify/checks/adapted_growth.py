@@ -35,7 +35,7 @@ from rheo_verify.probability.laws import Law, collect, law_total_variation
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, total
 from rheo_verify.verification.layer import LayerRule
 
-MOST_OUTCOMES = 25_000
+MOST_NODES = 120_000
 Broken = Literal["emission", "descent", "orphan", "undefined"]
 
 
@@ -103,17 +103,19 @@ class AdaptedGrowth:
 
 
 def adapted_growth(
-    model: Model, context: Context, decoder: Decoder, limits: Limits | None = None, most: int = MOST_OUTCOMES
+    model: Model, context: Context, decoder: Decoder, limits: Limits | None = None, most: int = MOST_NODES
 ) -> AdaptedGrowth:
     """Watch every way in which the decoder's drafting can reveal its tree at `context`.
 
-    Raises `LimitReached`, RV202 when the drafting has more than `most` outcomes.
+    Raises `LimitReached`, RV202 when all outcomes of the drafting together have more than `most` nodes.
     """
     outcomes: list[tuple[Tree, Rational]] = []
+    nodes = 0
     paths = enumerate_paths(lambda chance: tuple(decoder.draft(chance, model, context)))
     for path in (limits or Limits()).watch(paths):
-        if len(outcomes) == most:
-            raise LimitReached("RV202", f"the drafting has more than {most:,} outcomes")
+        nodes += len(path.result)
+        if nodes > most:
+            raise LimitReached("RV202", f"the outcomes of the drafting have more than {most:,} nodes")
         outcomes.append((path.result, path.probability))
     trees = collect(outcomes)
     judge = _Judge(model, context, decoder)

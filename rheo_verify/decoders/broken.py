@@ -104,7 +104,7 @@ ENTRIES = (
     Entry(
         "domino-tree-rejection",
         lambda levels: Decoder(
-            "domino-tree-rejection", DominoTree(2, levels, 3, sampled=True), recursive_rejection.RULE
+            "domino-tree-rejection", DominoTree(2, levels, 2, sampled=True), recursive_rejection.RULE
         ),
         False,
         "domino-tree-sampled, verified by rejection",

@@ -5,12 +5,15 @@ On toy models row d is the exact marginal of the draft's d-th token, so it knows
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.rationals import ONE, ZERO, Rational
 
 
-def parallel_rows(model: Model, context: Context, depth: int) -> list[Row]:
+@lru_cache(maxsize=256)
+def parallel_rows(model: Model, context: Context, depth: int) -> tuple[Row, ...]:
     """`depth` rows; entry d-1 is the law of the d-th token after `context` under the draft q."""
     paths: dict[Context, Rational] = {(): ONE}
     rows: list[Row] = []
@@ -24,4 +27,4 @@ def parallel_rows(model: Model, context: Context, depth: int) -> list[Row]:
                     longer[(*path, token)] = probability * q
         rows.append(tuple(row))
         paths = longer
-    return rows
+    return tuple(rows)

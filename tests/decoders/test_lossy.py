@@ -51,7 +51,7 @@ def test_every_lossy_decoder_has_its_blame() -> None:
     assert set(BLAME) == {entry.name for entry in REGISTRY.values() if not entry.lossless}
 
 
-@pytest.mark.parametrize("name", sorted(BLAME.keys() - {"domino-tree-rejection"}))
+@pytest.mark.parametrize("name", sorted(BLAME))
 def test_refuted_and_blamed_on_another_model(name: str) -> None:
     """On a model that the decoders' parameters were not chosen for."""
     row = evaluate(REGISTRY[name], random_model(4, 3))

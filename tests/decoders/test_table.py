@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from rheo_verify.checks import decoders
+from rheo_verify.checks.adapted_growth import adapted_growth
 from rheo_verify.checks.decoders import Evaluation, evaluate_all
 from rheo_verify.cli.main import run
 from rheo_verify.decoders.registry import REGISTRY
+from rheo_verify.errors import LimitReached
 from rheo_verify.limits import Limits
 from rheo_verify.models.random_tables import random_model
 from rheo_verify.report import decoders as report
@@ -102,10 +106,15 @@ def test_one_decoder(capsys: pytest.CaptureFixture[str]) -> None:
     assert row["total_variation_by_factor"]["1"] == "0"
 
 
-def test_too_many_outcomes_to_watch(capsys: pytest.CaptureFixture[str]) -> None:
-    """Two drafts a node, three levels: the layers are averaged in no time, but there are 12^7 trees."""
-    assert run(["decoders", "rrs-without-replacement", "--levels", "3"]) == 0
+def test_too_many_outcomes_to_watch(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two drafts a node, three levels: the layers are averaged in no time, but there are 6^7 trees."""
+    with pytest.raises(LimitReached, match="RV202"):
+        adapted_growth(random_model(3, 0), (), REGISTRY["rrs-without-replacement"].make(3), most=1000)
+    monkeypatch.setattr(decoders, "adapted_growth", partial(adapted_growth, most=1000))
+    assert run(["decoders", "rrs-without-replacement", "--vocab", "3", "--levels", "3"]) == 0
     assert "not watched" in capsys.readouterr().out
+    assert run(["decoders", "spectr-lower-end", "--vocab", "3", "--levels", "3"]) == 1
+    assert "too many outcomes to be watched" in capsys.readouterr().out
 
 
 def test_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
