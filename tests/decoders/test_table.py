@@ -93,6 +93,12 @@ def test_text(rows: tuple[Evaluation, ...]) -> None:
     assert "optimum" not in narrow.splitlines()[0]
 
 
+def test_the_documentation_shows_the_table(rows: tuple[Evaluation, ...]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "decoders.md").read_text()
+    printed = report.table_text(rows, rows[0].model, (), 2, 3, Style(100))
+    assert f"```text\n{printed}```" in page
+
+
 def test_one_decoder(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decoders", "block-verification", "--vocab", "3"]) == 0
     shown = capsys.readouterr().out
