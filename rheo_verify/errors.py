@@ -54,6 +54,7 @@ CODES: dict[str, str] = {
     "RV203": "interrupted",
     "RV301": "a choice without weight",
     "RV302": "the same program took another path when run again",
+    "RV303": "a rule was given a tree that it is not defined for",
     "RV501": "an optimal-transport plan meets a candidate set that it was not made for",
     "RV502": "optimal-transport is asked for what only an exact plan of one layer can answer",
     "RV503": "a search expression cannot be read",

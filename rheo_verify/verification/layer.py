@@ -7,6 +7,9 @@ chosen without chance. It returns the outcome.
 `law(target, candidates, laws)` is the law of that outcome, branch-free and batched: `target` [..., V], `candidates`
 [..., n], each law [..., V]. It returns weights `(accept [..., n], residual [..., V])`, not normalised; together they
 are the law of "candidate i accepted" and "all rejected, token v emitted". Sampling it is one `choose` over both.
+
+A rule may have a third face, `average(siblings, target, draft, sampling, count)`: its law averaged over siblings not
+yet drawn, on integer rows, faster than over all tuples (`average.average_by_enumeration`).
 """
 
 from __future__ import annotations
@@ -40,6 +43,7 @@ class LayerRule:
     name: str
     verify: Callable[[Chance, Array, Sequence[int], Laws], Outcome]
     law: Callable[[Array, Array, Laws], tuple[Array, Array]]
+    average: Callable[..., Any] | None = None
 
 
 class LayerLaw(NamedTuple):
