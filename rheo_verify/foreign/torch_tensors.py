@@ -1,0 +1,420 @@
+"""Tensors of random numbers: a torch tensor whose real data is NaN and whose meaning is an array of `Lazy`.
+
+torch calls `answer` for every function that meets one. Functions that only move elements are run on a tensor of
+positions; comparisons and orders are resolved by `Noise`; arithmetic stays symbolic; everything else is refused.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from rheo_verify.foreign import lazy_arrays
+from rheo_verify.foreign.lazy import Lazy
+from rheo_verify.foreign.lazy_arrays import LazyArray, along, extreme, lazies, order
+from rheo_verify.foreign.noise import Noise
+
+_HINT = "compare the random numbers (<, argmax, searchsorted, …) instead"
+
+
+class LazyTensor(torch.Tensor):
+    """See the module. `elements` is the array of `Lazy` and floats, of the tensor's shape; `noise` answers for them."""
+
+    elements: LazyArray
+    noise: Noise
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Every torch function that meets a random tensor ends here."""
+        return answer(func, args, kwargs or {})
+
+
+def become_lazy(noise: Noise, tensor: torch.Tensor, elements: Any) -> torch.Tensor:
+    """Turn a real tensor, in place, into one of random numbers; its data becomes NaN so that a leak is seen."""
+    with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
+        tensor.fill_(float("nan"))
+        shape = tuple(tensor.shape)
+    tensor.__class__ = LazyTensor
+    lazy: Any = tensor
+    lazy.elements = elements.view(LazyArray) if isinstance(elements, np.ndarray) else lazies(elements, shape)
+    lazy.noise = noise
+    return tensor
+
+
+def as_plain(tensor: Any) -> Any:
+    """The NaN data of a random tensor, as an ordinary tensor that shares its memory; anything else as it is."""
+    if isinstance(tensor, LazyTensor):
+        with torch._C.DisableTorchFunctionSubclass():
+            return tensor.as_subclass(torch.Tensor)
+    return tensor
+
+
+def answer(func: Any, args: Any, kwargs: Any) -> Any:
+    """The result of a torch function of which at least one argument is random."""
+    name = func.__name__
+    if name == "__get__":
+        name = func.__self__.__name__
+        if name == "data":
+            return args[0]
+        if name not in ("T", "mT"):
+            with torch._C.DisableTorchFunctionSubclass():
+                return func(*args)
+        return _move(func, args, kwargs)
+    handler = _HANDLERS.get(name)
+    if handler is not None:
+        return handler(name, func, args, kwargs)
+    return _noise_of(args, kwargs).refuse(f"torch {name}", _HINT)
+
+
+def _noise_of(*values: Any) -> Noise:
+    for value in values:
+        if isinstance(value, (LazyTensor, Lazy)):
+            return value.noise
+        if isinstance(value, (tuple, list, dict)):
+            try:
+                return _noise_of(*(value.values() if isinstance(value, dict) else value))
+            except LookupError:
+                continue
+    raise LookupError
+
+
+def _objects(value: Any) -> Any:
+    """An argument as an object array (or a plain number)."""
+    if isinstance(value, LazyTensor):
+        return value.elements
+    if isinstance(value, torch.Tensor):
+        return np.asarray(value.detach().tolist(), dtype=object)
+    return value
+
+
+def _dtype(*values: Any) -> torch.dtype:
+    return torch.result_type(as_plain(values[0]), as_plain(values[1])) if len(values) > 1 else as_plain(values[0]).dtype
+
+
+def wrap(noise: Noise, array: Any, dtype: torch.dtype) -> torch.Tensor:
+    """A tensor from an object array: an ordinary one when nothing in it is random."""
+    array = np.asarray(array, dtype=object)
+    if not any(isinstance(entry, Lazy) for entry in array.flat):
+        return torch.tensor(array.tolist(), dtype=dtype).reshape(array.shape)
+    return become_lazy(noise, torch.empty(array.shape, dtype=dtype if dtype.is_floating_point else None), array)
+
+
+def _binary(symbol: Callable[[Any, Any], Any], swap: bool = False) -> Callable[..., Any]:
+    def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        noise = _noise_of(args, kwargs)
+        left, right = (args[0], args[1] if len(args) > 1 else kwargs["other"])[:: -1 if swap else 1]
+        if kwargs.get("rounding_mode") or kwargs.get("alpha", 1) != 1 or kwargs.get("out") is not None:
+            noise.refuse(f"torch {name} with {', '.join(kwargs)}", "leave the option out")
+        result = symbol(_lazy(left), _lazy(right))
+        if name.endswith("_") and not name.endswith("__") or name.startswith("__i"):
+            return _replace(noise, args[0], result)
+        return wrap(noise, result, _dtype(left, right) if isinstance(left, torch.Tensor) else _dtype(right, left))
+
+    return handler
+
+
+def _lazy(value: Any) -> Any:
+    value = _objects(value)
+    return value.view(LazyArray) if isinstance(value, np.ndarray) else value
+
+
+def _compare(symbol: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        noise = _noise_of(args, kwargs)
+        left, right = args[0], args[1] if len(args) > 1 else kwargs["other"]
+        for side in (left, right):
+            if isinstance(side, torch.Tensor) and side.is_floating_point():
+                noise.dtypes.add(str(side.dtype)[6:])
+        result = symbol(_objects(left), _objects(right))
+        return torch.tensor(np.asarray(result, dtype=bool).tolist())
+
+    return handler
+
+
+def _unary(method: Callable[[Any], Any]) -> Callable[..., Any]:
+    def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        tensor = args[0] if args else kwargs["input"]
+        result = method(tensor.elements)
+        if name.endswith("_") and not name.endswith("__"):
+            return _replace(tensor.noise, tensor, result)
+        return wrap(tensor.noise, result, as_plain(tensor).dtype)
+
+    return handler
+
+
+def _replace(noise: Noise, tensor: torch.Tensor, result: Any) -> torch.Tensor:
+    """Write a result into a tensor in place."""
+    plain = as_plain(tensor)
+    if plain._base is not None or getattr(tensor, "moved", False):
+        noise.refuse("writing random numbers into a view", "write into a tensor of its own")
+    whole = np.empty(tuple(plain.shape), dtype=object)
+    whole[...] = result
+    return become_lazy(noise, tensor, whole)
+
+
+def _move(func: Any, args: Any, kwargs: Any, everything: bool = False) -> Any:
+    """Run a function that only moves elements on their positions, and move the elements alike."""
+    noise = _noise_of(args, kwargs)
+    pool: list[Any] = []
+    dtype = next(as_plain(x).dtype for x in _flatten((args, kwargs)) if isinstance(x, LazyTensor))
+
+    def positions(value: Any) -> Any:
+        if isinstance(value, LazyTensor) or (everything and isinstance(value, torch.Tensor)):
+            start = len(pool)
+            shape = tuple(as_plain(value).shape)
+            pool.extend(np.asarray(_objects(value), dtype=object).ravel().tolist())
+            return torch.arange(start, len(pool)).reshape(shape)
+        if isinstance(value, (list, tuple)) and any(isinstance(x, torch.Tensor) for x in value):
+            return type(value)(positions(x) for x in value)
+        return value
+
+    placed = [positions(value) for value in args]
+    named = {name: positions(value) for name, value in kwargs.items()}
+    result = func(*placed, **named)
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            flat = np.empty(len(pool), dtype=object)
+            flat[:] = pool
+            tensor: Any = wrap(noise, flat[value.numpy()], dtype)
+            tensor.moved = True
+            return tensor
+        return type(value)(filled(x) for x in value) if isinstance(value, (list, tuple)) else value
+
+    return filled(result)
+
+
+def _flatten(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _flatten(inner)
+    elif isinstance(value, dict):
+        yield from _flatten(list(value.values()))
+    else:
+        yield value
+
+
+def _moving(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    return _move(func, args, kwargs)
+
+
+def _joining(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    return _move(func, args, kwargs, everything=True)
+
+
+def _where(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    condition, left, right = args if func is torch.where else (args[1], args[0], args[2])
+    noise = _noise_of(left, right)
+    array = np.where(np.asarray(condition.tolist()), np.asarray(_objects(left)), np.asarray(_objects(right)))
+    return wrap(noise, array, _dtype(left, right) if isinstance(left, torch.Tensor) else _dtype(right, left))
+
+
+def _same(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    """clone, to, float, …: the same numbers, perhaps in another format."""
+    tensor = args[0]
+    with torch._C.DisableTorchFunctionSubclass():
+        real = func(*(as_plain(value) for value in args), **kwargs)
+    if not real.is_floating_point():
+        return torch.tensor([int(x) for x in tensor.elements.flat], dtype=real.dtype).reshape(tuple(real.shape))
+    return become_lazy(tensor.noise, torch.empty_like(real), np.array(tensor.elements, copy=True))
+
+
+def _item(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    tensor = args[0]
+    if tensor.elements.size != 1:
+        return func(as_plain(tensor))
+    return tensor.elements.item()
+
+
+def _getitem(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    if not isinstance(args[0], LazyTensor):
+        return _noise_of(args).refuse("an index that is random", _HINT)
+    return _move(func, args, kwargs)
+
+
+def _setitem(name: str, func: Any, args: Any, kwargs: Any) -> None:
+    tensor, key, value = args
+    noise = _noise_of(args)
+    whole = np.array(_objects(tensor), dtype=object)
+    keys = key if isinstance(key, tuple) else (key,)
+    index = tuple(np.asarray(k.tolist()) if isinstance(k, torch.Tensor) else k for k in keys)
+    whole[index] = _objects(value)
+    _replace(noise, tensor, whole)
+
+
+def _arg(largest: bool) -> Callable[..., Any]:
+    def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        tensor = args[0] if args else kwargs["input"]
+        dim = args[1] if len(args) > 1 else kwargs.get("dim")
+        keepdim = args[2] if len(args) > 2 else kwargs.get("keepdim", False)
+        array = np.asarray(tensor.elements)
+        found = along(lambda r: extreme(r, largest), array.reshape(-1) if dim is None else array, -1 if dim is None else dim)
+        result = torch.tensor(np.asarray(found).tolist(), dtype=torch.int64)
+        return result.unsqueeze(dim) if keepdim and dim is not None else result
+
+    return handler
+
+
+def _extreme(largest: bool) -> Callable[..., Any]:
+    def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        tensor = args[0] if args else kwargs["input"]
+        dim = args[1] if len(args) > 1 else kwargs.get("dim")
+        if isinstance(dim, torch.Tensor):
+            return _pairwise(largest)(name, func, args, kwargs)
+        flat = np.asarray(tensor.elements).reshape(-1)
+        if dim is None:
+            return wrap(tensor.noise, flat[extreme(list(flat), largest)], as_plain(tensor).dtype)
+        keepdim = args[2] if len(args) > 2 else kwargs.get("keepdim", False)
+        indices = _arg(largest)(name, func, (tensor, dim, True), {})
+        values = _move(torch.gather, (tensor, dim, indices), {})
+        if not keepdim:
+            indices, values = indices.squeeze(dim), _move(torch.squeeze, (values, dim), {})
+        return getattr(torch.return_types, "max" if largest else "min")((values, indices))
+
+    return handler
+
+
+def _pairwise(largest: bool) -> Callable[..., Any]:
+    def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        result = lazy_arrays._clip_pair(largest, _objects(args[0]), _objects(args[1]))
+        return wrap(_noise_of(args), result, _dtype(args[0], args[1]))
+
+    return handler
+
+
+def _ordered(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    """topk, sort, argsort."""
+    values = dict(zip({"topk": ("input", "k", "dim", "largest"), "sort": ("input", "dim", "descending")}.get(
+        name, ("input", "dim", "descending")), args, strict=False)) | kwargs  # fmt: skip
+    tensor, dim = values["input"], values.get("dim", -1)
+    count = values["k"] if name == "topk" else tensor.shape[dim] if tensor.ndim else 1
+    largest = values.get("largest", True) if name == "topk" else values.get("descending", False)
+    found = along(lambda r: order(r, int(count), largest), np.asarray(tensor.elements), dim)
+    indices = torch.tensor(found.tolist(), dtype=torch.int64)
+    if name == "argsort":
+        return indices
+    return getattr(torch.return_types, name)((_move(torch.gather, (tensor, dim, indices), {}), indices))
+
+
+def _search(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    """searchsorted(sorted, values) and bucketize(values, boundaries)."""
+    places, values = (args[1], args[0]) if name == "bucketize" else args[:2]
+    noise = _noise_of(args)
+    if isinstance(places, LazyTensor) or kwargs.get("sorter") is not None or kwargs.get("out") is not None:
+        noise.refuse(f"torch {name} in random numbers", _HINT)
+    right = bool(kwargs.get("right")) or kwargs.get("side") == "right"
+    noise.dtypes.add(str(places.dtype)[6:])
+    array = np.asarray(_objects(values), dtype=object)
+    rows = places.reshape(-1, places.shape[-1]).tolist()
+    per = max(1, array.size // len(rows))
+    if places.ndim > 1 and tuple(places.shape[:-1]) != array.shape[:-1]:
+        return func(as_plain(places), as_plain(values), **kwargs)
+    found = [
+        lazy_arrays.search(rows[i // per if places.ndim > 1 else 0], value, right) for i, value in enumerate(array.flat)
+    ]
+    dtype = torch.int32 if kwargs.get("out_int32") else torch.int64
+    return torch.tensor(found, dtype=dtype).reshape(array.shape)
+
+
+def _clamp(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    tensor = args[0] if args else kwargs["input"]
+    low = args[1] if len(args) > 1 else kwargs.get("min")
+    high = args[2] if len(args) > 2 else kwargs.get("max")
+    if name.startswith("clamp_max"):
+        low, high = None, low if low is not None else kwargs.get("max")
+    result = tensor.elements
+    if low is not None:
+        result = lazy_arrays._clip_pair(True, result, _objects(low))
+    if high is not None:
+        result = lazy_arrays._clip_pair(False, result, _objects(high))
+    if name.endswith("_"):
+        return _replace(tensor.noise, tensor, result)
+    return wrap(tensor.noise, result, as_plain(tensor).dtype)
+
+
+def _known(value: bool) -> Callable[..., Any]:
+    def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+        flat = [value if isinstance(x, Lazy) else bool(getattr(torch, name)(torch.tensor(x))) for x in args[0].elements.flat]
+        return torch.tensor(flat).reshape(args[0].elements.shape)
+
+    return handler
+
+
+def _meta(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    with torch._C.DisableTorchFunctionSubclass():
+        return func(*args, **kwargs)
+
+
+def _iterate(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    return iter(_move(torch.unbind, args, {}))
+
+
+def _rows(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    return args[0].elements.tolist()
+
+
+def _array(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    return np.array(args[0].elements, copy=True).view(LazyArray)
+
+
+def _tensor(name: str, func: Any, args: Any, kwargs: Any) -> Any:
+    return _same("clone", torch.clone, args[:1], {})
+
+
+_HANDLERS: dict[str, Callable[[str, Any, Any, Any], Any]] = {}
+for _names, _handler in (
+    ("add add_ __add__ __iadd__ __radd__", _binary(operator.add)),
+    ("sub sub_ subtract __sub__ __isub__", _binary(operator.sub)),
+    ("rsub __rsub__", _binary(operator.sub, swap=True)),
+    ("mul mul_ multiply __mul__ __imul__ __rmul__", _binary(operator.mul)),
+    ("div div_ divide true_divide __truediv__ __itruediv__ __div__ __idiv__", _binary(operator.truediv)),
+    ("__rdiv__ __rtruediv__", _binary(operator.truediv, swap=True)),
+    ("pow pow_ __pow__", _binary(operator.pow)),
+    ("lt less __lt__", _compare(operator.lt)),
+    ("le less_equal __le__", _compare(operator.le)),
+    ("gt greater __gt__", _compare(operator.gt)),
+    ("ge greater_equal __ge__", _compare(operator.ge)),
+    ("eq __eq__", _compare(operator.eq)),
+    ("ne not_equal __ne__", _compare(operator.ne)),
+    ("log log_", _unary(np.log)),
+    ("log1p log1p_", _unary(np.log1p)),
+    ("exp exp_", _unary(np.exp)),
+    ("neg neg_ negative __neg__", _unary(operator.neg)),
+    ("reciprocal reciprocal_", _unary(lambda x: 1 / x)),
+    ("floor", _unary(lambda x: np.array([float(e.__floor__()) for e in x.flat], dtype=object).reshape(x.shape))),
+    ("argmax", _arg(True)),
+    ("argmin", _arg(False)),
+    ("max amax", _extreme(True)),
+    ("min amin", _extreme(False)),
+    ("maximum", _pairwise(True)),
+    ("minimum", _pairwise(False)),
+    ("topk sort argsort", _ordered),
+    ("searchsorted bucketize", _search),
+    ("clamp clamp_ clamp_min clamp_min_ clamp_max clamp_max_ clip", _clamp),
+    ("isnan isinf", _known(False)),
+    ("isfinite", _known(True)),
+    ("where", _where),
+    ("cat concat concatenate stack hstack vstack", _joining),
+    ("clone detach to float double half bfloat16 cpu type type_as contiguous long int requires_grad_", _same),
+    ("view reshape unsqueeze squeeze flatten expand expand_as transpose permute t movedim swapaxes repeat tile", _moving),
+    ("narrow select index_select gather take_along_dim unbind split chunk view_as reshape_as broadcast_to flip", _moving),
+    ("tensor_split masked_select ravel diagonal roll repeat_interleave", _moving),
+    ("item", _item),
+    ("tolist", _rows),
+    ("numpy __array__", _array),
+    ("__getitem__", _getitem),
+    ("__setitem__", _setitem),
+    ("__iter__", _iterate),
+    ("__len__ size dim numel nelement stride is_contiguous is_floating_point is_complex element_size __hash__", _meta),
+    ("get_device is_cuda __dir__ data_ptr", _meta),
+    ("__deepcopy__", _tensor),
+    ("tensor as_tensor", _tensor),
+):
+    for _name in _names.split():
+        _HANDLERS[_name] = _handler
+_HANDLERS["amax"] = lambda name, func, args, kwargs: _extreme(True)(name, func, args, kwargs)[0]
+_HANDLERS["amin"] = lambda name, func, args, kwargs: _extreme(False)(name, func, args, kwargs)[0]
