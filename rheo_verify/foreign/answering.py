@@ -27,6 +27,7 @@ class Answering:
 
     def __init__(self) -> None:
         self._noise: Noise | None = None
+        self.mode: Any = None
         self.dtypes: set[str] = set()
         self.warnings: dict[str, None] = {}
 
@@ -41,7 +42,11 @@ class Answering:
         outer, self._noise = self._noise, Noise(chance)
         noise = self._noise
         try:
-            result = call()
+            if self.mode is None:
+                result = call()
+            else:
+                with self.mode:
+                    result = call()
         except Exception:
             if noise.failure is not None:
                 raise noise.failure from None
@@ -70,7 +75,7 @@ def answering(function: Any = None) -> Iterator[Answering]:
         if "torch" in sys.modules:
             from rheo_verify.foreign import torch_random
 
-            torch_random.install(patches, open_door.current)
+            open_door.mode = torch_random.mode(open_door.current)
         if function is not None:
             patches.captured_in(function, stand_in)
         yield open_door

@@ -7,6 +7,7 @@ different rows, then the rows themselves, read context by context (target before
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -145,8 +146,6 @@ def random_case(vocab: int, drafts: int, seed: int) -> Case:
 
 
 def _denominator(row: Row) -> int:
-    import math
-
     return math.lcm(*(int(value.denominator) for value in row))
 
 

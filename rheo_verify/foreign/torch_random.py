@@ -15,18 +15,14 @@ from torch.overrides import TorchFunctionMode
 from rheo_verify.foreign import torch_tensors
 from rheo_verify.foreign.lazy import Lazy, exact_float
 from rheo_verify.foreign.noise import Noise
-from rheo_verify.foreign.patching import Patches
 from rheo_verify.probability.rationals import Rational
 
 _Base = torch._C.TensorBase
-_COUNTED = 0
 
 
-def install(patches: Patches, current: Callable[[], Noise]) -> None:
-    """Answer torch from `current()` until the patches are undone."""
-    mode = _Mode(current)
-    mode.__enter__()
-    patches._undo.append(lambda: mode.__exit__(None, None, None))
+def mode(current: Callable[[], Noise]) -> TorchFunctionMode:
+    """What to enter while code runs whose torch calls are answered from `current()`."""
+    return _Mode(current)
 
 
 class _Mode(TorchFunctionMode):
@@ -97,7 +93,7 @@ def _multinomial(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     count = _argument(args, kwargs, 1, "num_samples", 1)
     replacement = _argument(args, kwargs, 2, "replacement", False)
     rows = [row(weights[i]) for i in range(len(weights))] if weights.ndim == 2 else [row(weights)]
-    noise.dtypes.add(str(weights.dtype)[6:])
+    noise.dtypes.add(torch_tensors._DTYPE_NAMES[weights.dtype])
     if count == 1 or not replacement:
         shape = (tuple(weights.shape), "race")
         variables = noise.draw(key, ("multinomial", *shape), lambda: [[noise.fresh() for _ in r] for r in rows])
@@ -105,6 +101,8 @@ def _multinomial(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     else:
         call = ("multinomial", str(rows), count)
         picks = noise.draw(key, call, lambda: [[noise.chance.choose(r) for _ in range(count)] for r in rows])
+    if real.numel() == 1:
+        return real.fill_(picks[0][0])
     return real.copy_(torch.tensor(picks, dtype=real.dtype).reshape(real.shape))
 
 
@@ -161,7 +159,7 @@ def _bernoulli(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
         chances = 0.5
     chances = torch.as_tensor(chances).detach().clone()
     real = func(*args, **kwargs)
-    noise.dtypes.add(str(chances.dtype)[6:])
+    noise.dtypes.add(torch_tensors._DTYPE_NAMES[chances.dtype])
     odds = [exact_float(x) for x in chances.expand(real.shape).flatten().tolist()]
     pairs = iter(odds)
 
@@ -180,7 +178,7 @@ def _gumbel_softmax(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     real = func(*args, **kwargs).detach()
     dim = _argument(args, kwargs, 4, "dim", -1)
     moved = logits.detach().movedim(dim, -1)
-    noise.dtypes.add(str(logits.dtype)[6:])
+    noise.dtypes.add(torch_tensors._DTYPE_NAMES[logits.dtype])
     rows = [row(torch.softmax(r.double(), -1)) for r in moved.reshape(-1, moved.shape[-1])]
     variables = noise.draw(key, ("gumbel_softmax", tuple(real.shape)), lambda: [[noise.fresh() for _ in r] for r in rows])
     picks = [noise.arrive(v, r) for v, r in zip(variables, rows, strict=True)]
@@ -210,7 +208,7 @@ def _plain(args: Any) -> Any:
 def _float_only(noise: Noise, tensor: torch.Tensor, name: str) -> None:
     if tensor.is_complex():
         noise.refuse_call(f"{name} of a complex dtype", "use a real one")
-    noise.dtypes.add(str(tensor.dtype)[6:])
+    noise.dtypes.add(torch_tensors._DTYPE_NAMES[tensor.dtype])
 
 
 _ANSWERS: dict[Any, Callable[[Noise, Any, Any, Any], Any]] = {

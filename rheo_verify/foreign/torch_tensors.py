@@ -6,6 +6,7 @@ positions; comparisons and orders are resolved by `Noise`; arithmetic stays symb
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -18,6 +19,7 @@ from rheo_verify.foreign.lazy import Lazy
 from rheo_verify.foreign.lazy_arrays import LazyArray, along, extreme, lazies, order
 from rheo_verify.foreign.noise import Noise
 
+_DTYPE_NAMES = {value: name for name, value in vars(torch).items() if isinstance(value, torch.dtype)}
 _HINT = "compare the random numbers (<, argmax, searchsorted, …) instead"
 
 
@@ -35,9 +37,8 @@ class LazyTensor(torch.Tensor):
 
 def become_lazy(noise: Noise, tensor: torch.Tensor, elements: Any) -> torch.Tensor:
     """Turn a real tensor, in place, into one of random numbers; its data becomes NaN so that a leak is seen."""
-    with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
-        tensor.fill_(float("nan"))
-        shape = tuple(tensor.shape)
+    as_plain(tensor).detach().fill_(math.nan)
+    shape = tensor.shape if type(tensor) is torch.Tensor else as_plain(tensor).shape
     tensor.__class__ = LazyTensor
     lazy: Any = tensor
     lazy.elements = elements.view(LazyArray) if isinstance(elements, np.ndarray) else lazies(elements, shape)
@@ -124,11 +125,14 @@ def _lazy(value: Any) -> Any:
 
 def _compare(symbol: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-        noise = _noise_of(args, kwargs)
         left, right = args[0], args[1] if len(args) > 1 else kwargs["other"]
+        noise = left.noise if type(left) is LazyTensor else _noise_of(args, kwargs)
         for side in (left, right):
-            if isinstance(side, torch.Tensor) and side.is_floating_point():
-                noise.dtypes.add(str(side.dtype)[6:])
+            if type(side) is torch.Tensor and side.is_floating_point():
+                noise.dtypes.add(_DTYPE_NAMES[side.dtype])
+        if type(left) is LazyTensor and left.elements.ndim == 0 and getattr(right, "ndim", 0) == 0:
+            plain = right.elements.item() if type(right) is LazyTensor else right
+            return torch.tensor(bool(symbol(left.elements.item(), plain)))
         result = symbol(_objects(left), _objects(right))
         return torch.tensor(np.asarray(result, dtype=bool).tolist())
 

@@ -1,0 +1,51 @@
+"""Planted faults: files with one function each, run the way their header says.
+
+A file of `toy_models/broken/` or `toy_models/sound/` has a docstring that names its kind, ``WAY`` (verifier, decoder or
+sampler), a function of that name, and perhaps ``OPTIONS`` for the check.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from types import ModuleType
+from typing import Any
+
+from rheo_verify.errors import InputError
+from rheo_verify.foreign.decoder import DecoderScope, check_decoder
+from rheo_verify.foreign.processing import Processing
+from rheo_verify.foreign.reports import CheckReport
+from rheo_verify.foreign.sampler import check_sampler
+from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.verifier import check_verifier
+
+_PROCESSING = ("temperature", "top_k", "top_p", "min_p")
+_SCOPE = ("length", "batch", "vocab", "random", "denominator")
+
+
+def load_file(path: str) -> ModuleType:
+    """The module in a file, under a name of its own. Raises `InputError` RV103."""
+    name = "rheo_verify_checked_" + os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not os.path.exists(path):
+        raise InputError("RV103", f"{path} cannot be read as a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def check_planted(path: str) -> CheckReport:
+    """Check one file the way its header says."""
+    module = load_file(path)
+    way, options = module.WAY, dict(getattr(module, "OPTIONS", {}))
+    processing = Processing(**{name: options.pop(name) for name in _PROCESSING if name in options})
+    scope = {name: options.pop(name) for name in _SCOPE if name in options}
+    name = os.path.splitext(os.path.basename(path))[0]
+    code: Any = getattr(module, way)
+    if way == "verifier":
+        return check_verifier(code, name=name, scope=Scope(denominator=4, random=60), **options)
+    if way == "sampler":
+        return check_sampler(code, name=name, processing=processing, scope=Scope(denominator=2, random=40), **options)
+    return check_decoder(code, name=name, processing=processing, scope=DecoderScope(**scope), **options)
