@@ -130,7 +130,7 @@ _KINDS = (
 
 
 def random_case(vocab: int, drafts: int, seed: int) -> Case:
-    """A case whose rows depend on the context: in turn plain rows, zeros, ties, p = q, nearly one-hot, one-hot rows."""
+    """A case whose rows depend on the context: in turn plain rows, zeros, ties, p = q, one-hot, nearly one-hot."""
     kind: dict[str, Any] = _KINDS[seed % len(_KINDS)]
     model = random_model(vocab, seed, **kind)
     contexts = [c for depth in range(drafts + 1) for c in itertools.product(range(vocab), repeat=depth)]
@@ -142,7 +142,15 @@ def random_case(vocab: int, drafts: int, seed: int) -> Case:
         draft[()] = one_hot(seed % vocab, vocab)
     if seed % 13 == 6:
         target[()] = one_hot(seed % vocab, vocab)
+    if seed % 17 == 8:
+        target[()], draft[()] = _nearly_one_hot(seed % vocab, vocab), one_hot(seed % vocab, vocab)
     return Case(vocab, drafts, target, draft)
+
+
+def _nearly_one_hot(token: int, vocab: int) -> Row:
+    """All but one part in 4,096 on one token: where shortcuts and floors are taken."""
+    weights = [4096 - (vocab - 1) if index == token else 1 for index in range(vocab)]
+    return tuple(ratio(weight, 4096) for weight in weights)
 
 
 def _denominator(row: Row) -> int:

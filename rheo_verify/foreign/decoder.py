@@ -246,4 +246,4 @@ def _shrink(
             return None
         return judged[0] if judged and judged[0] and judged[0][0].code == wanted else None
 
-    return shrink(case, found, fails, tries=150)
+    return shrink(case, found, fails, tries=80)

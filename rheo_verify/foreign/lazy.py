@@ -178,7 +178,7 @@ class Lazy:
         if math.isinf(value):
             return value > 0
         threshold, below = self._threshold(exact_float(value))
-        if not strict and not threshold and below and not self.noise.low[self.variable]:
+        if not strict and not threshold and below and self.kind == "U" and not self.noise.low[self.variable]:
             self.noise.warn_zero()
         return self.noise.below(self.variable, threshold) is below
 

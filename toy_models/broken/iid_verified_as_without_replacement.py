@@ -1,4 +1,4 @@
-"""Two independent drafts are tested as if they had been drawn without replacement; a duplicate is skipped."""
+"""Two independent drafts are tested as if they had been drawn without replacement, duplicates included."""
 
 import torch
 
@@ -14,12 +14,9 @@ def decoder(target, draft, prompt, n):
 
 
 def step(p, q):
-    r, seen = p, set()
+    r = p
     for token in torch.multinomial(q, 2, replacement=True).tolist():
-        if token in seen:
-            continue
-        seen.add(token)
-        if torch.rand(()) < r[token] / q[token]:
+        if q[token] > 0 and torch.rand(()) < r[token] / q[token]:
             return token
         new = (r - q).clamp(min=0)
         r = new / new.sum() if new.sum() > 0 else r

@@ -3,6 +3,7 @@
 import torch
 
 WAY = "decoder"
+OPTIONS = {"length": 2}
 
 
 def decoder(target, draft, prompt, n):
