@@ -7,7 +7,6 @@ it, and one finished growth is one class. It is the published algorithm only und
 
 from __future__ import annotations
 
-import copy
 import heapq
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
@@ -48,7 +47,9 @@ class Growth:
 
     def copy(self) -> Growth:
         """An independent growth with the same past, for walking every future."""
-        other = copy.copy(self)
+        other = object.__new__(Growth)
+        other.design = self.design
+        other.pool_of = self.pool_of
         other.revealed = self.revealed.copy()
         other._heap = self._heap.copy()
         other._popped = self._popped.copy()
@@ -64,6 +65,11 @@ class Growth:
         """q-tilde if the next slot is a sampled one (its token is still to be drawn), else None."""
         _, _, _, _, pool, index, _ = self._heap[0]
         return pool.sampling_law if index == len(pool.lead) else None
+
+    @property
+    def next_outcomes(self) -> tuple[int, ...]:
+        """The tokens that the next slot, if it is a sampled one, can have."""
+        return self._heap[0][4].outcomes
 
     def reveal(self, drawn: int | None) -> Node:
         """Reveal the next slot (with token `drawn` when it is a sampled one) and return its node."""

@@ -11,6 +11,15 @@ from rheo_verify.probability.rationals import ZERO, Rational, text
 Proxy: TypeAlias = Literal["rheo", "raw"] | Rational
 Ties: TypeAlias = Literal["position", "token"]
 
+RANGES = {
+    "lead": ("m", 0, 10**6),
+    "pool": ("K", 1, 10**6),
+    "beam": ("W", 1, 10**6),
+    "depth": ("D", 1, 200),
+    "budget": ("R", 1, 10**5),
+}
+"""The symbol of each size, and the least and the most it may be."""
+
 
 @dataclass(frozen=True)
 class TreeDesign:
@@ -34,10 +43,10 @@ class TreeDesign:
     verification: Literal["sampling", "ranking"] = "sampling"
 
     def __post_init__(self) -> None:
-        for name, least in (("lead", 0), ("pool", 1), ("beam", 1), ("depth", 1), ("budget", 1)):
+        for name, (symbol, least, most) in RANGES.items():
             value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise InputError("RV106", f"{name} must be an integer of at least {least}, not {value!r}")
+            if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+                raise InputError("RV106", f"{name} {symbol} must be an integer from {least} to {most:,}, not {value!r}")
         if not isinstance(self.proxy, str) and self.proxy < 0:
             raise InputError("RV106", f"proxy {text(self.proxy)} must not be negative")
         if isinstance(self.proxy, str) and self.proxy not in ("rheo", "raw"):

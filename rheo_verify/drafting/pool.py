@@ -21,12 +21,12 @@ class Candidate:
     factor: Rational
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pool:
     """What is known of a pool before its sampled token Y is drawn.
 
     `sampling_law` is q-tilde, the law of Y, and `verification_law` the one that verification believes in; both are
-    None when there is no sampled slot.
+    None when there is no sampled slot. `outcomes` are the tokens that Y can be.
     """
 
     design: TreeDesign
@@ -35,12 +35,12 @@ class Pool:
     lead: tuple[int, ...]
     sampling_law: Row | None
     verification_law: Row | None
+    outcomes: tuple[int, ...] = field(init=False, compare=False)
     _known: dict[int | None, tuple[Candidate, ...]] = field(default_factory=dict, compare=False, repr=False)
 
-    @property
-    def outcomes(self) -> tuple[int, ...]:
-        """The tokens that Y can be."""
-        return () if self.sampling_law is None else tuple(v for v, mass in enumerate(self.sampling_law) if mass)
+    def __post_init__(self) -> None:
+        law = self.sampling_law or ()
+        object.__setattr__(self, "outcomes", tuple(token for token, mass in enumerate(law) if mass))
 
     def candidates(self, sampled: int | None) -> tuple[Candidate, ...]:
         """All slots, left to right, when the sampled token is `sampled` (None when there is no sampled slot)."""

@@ -21,7 +21,8 @@ class Model:
     """A target p, the draft q that ranks, and the draft q-hat that is sampled from (SPEC 1).
 
     `target`, `draft` and `sampling_draft` map a context to a row of `vocab` probabilities, and raise `InputError`
-    RV105 where they have none. `tokens` names the tokens for people; `source` says where the model is from.
+    RV105 where they have none. `tokens` names the tokens for people; `source` says where the model is from;
+    `tabled`, that the target's rows come from a finite table, so that some context may have none.
     """
 
     vocab: int
@@ -30,6 +31,7 @@ class Model:
     sampling_draft: NextToken
     tokens: tuple[str, ...]
     source: str
+    tabled: bool = False
 
     def name(self, token: int) -> str:
         """The name of a token, for reports."""
@@ -38,6 +40,18 @@ class Model:
     def phrase(self, context: Context) -> str:
         """A context for reports: its token names, or ``(empty)``."""
         return " ".join(self.tokens[token] for token in context) if context else "(empty)"
+
+
+def require_target(model: Model, context: Context, length: int) -> None:
+    """Raise `InputError` RV105 unless the target has a row wherever up to `length` tokens after `context` can lead.
+
+    The comparison of SPEC 1.4 extends every output by draws from the target, so it needs all of these rows.
+    """
+    if not model.tabled:
+        return
+    reachable = [context]
+    for _ in range(length + 1):
+        reachable = [(*here, token) for here in reachable for token, p in enumerate(model.target(here)) if p]
 
 
 def token_names(vocab: int) -> tuple[str, ...]:

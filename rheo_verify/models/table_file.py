@@ -74,6 +74,7 @@ def model_from_data(data: Any, source: str = "data") -> Model:
         sampling_draft=tables.get("sampling_draft", tables["draft"]),
         tokens=_names(data.get("tokens"), vocab, source),
         source=source,
+        tabled=isinstance(data["target"], Mapping),
     )
 
 

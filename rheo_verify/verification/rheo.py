@@ -1,7 +1,8 @@
 """RheoVerification, the paper's Algorithm 1: the sampled candidate first, against its true law q-tilde; then the rest.
 
 With probability min(1, p/q~) the sampled candidate is accepted. On rejection the residual (p - q~)+ is what the other
-candidates, in slot order, are point masses under.
+candidates, in slot order, are point masses under. A token that q~ cannot produce (possible only when verification is
+given another law than the one drawn from) has an infinite ratio and is accepted.
 """
 
 from __future__ import annotations
@@ -20,10 +21,9 @@ def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws)
     remaining = target
     if s is not None:
         q, token = laws[s], candidates[s]
-        excess = target - q
-        if chance.flip(min(target[token], q[token]), positive_part(-excess[token])):
+        if chance.flip(minimum(target[token], q[token]) + (q[token] == 0), positive_part(q[token] - target[token])):
             return Outcome(token, s)
-        remaining = positive_part(excess)
+        remaining = positive_part(target - q)
     return topk.test_in_order(chance, remaining, [pair for pair in enumerate(candidates) if pair[0] != s])
 
 
@@ -39,5 +39,6 @@ def law(target: Array, candidates: Array, laws: Laws) -> tuple[Array, Array]:
     p_drawn, q_drawn = pick(target, drawn), pick(q, drawn)
     rejected = positive_part(q_drawn - p_drawn)
     others = pick(residual, candidates) * rejected
-    accept = join([others[..., :s], minimum(p_drawn, q_drawn) * whole, others[..., s + 1 :]])
+    accepted = minimum(p_drawn, q_drawn) + (q_drawn == 0)
+    accept = join([others[..., :s], accepted * whole, others[..., s + 1 :]])
     return accept, zero_at(residual, candidates) * rejected

@@ -1,6 +1,7 @@
 """RRSw: recursive rejection without replacement, in slot order throughout (SPEC 1.3; paper, appendix D.2).
 
 Lead candidates are point masses, the sampled one is tested against q-tilde under what the lead left, then the fill.
+As in `rheo`, a token that q-tilde cannot produce is accepted.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws)
         else:
             scaled = remaining.sum() * q
             rejected = positive_part(remaining - scaled)
-            excess = scaled[token] - remaining[token]
-            accepted = chance.flip(min(remaining[token], scaled[token]), positive_part(excess))
+            yes = minimum(remaining[token], scaled[token]) + (q[token] == 0)
+            accepted = chance.flip(yes, positive_part(scaled[token] - remaining[token]))
         if accepted:
             return Outcome(token, index)
         remaining = rejected
@@ -43,11 +44,11 @@ def law(target: Array, candidates: Array, laws: Laws) -> tuple[Array, Array]:
     whole = mass(residual)
     whole = whole + (whole == 0)
     r_drawn, s_drawn, q_drawn = pick(remaining, drawn), pick(scaled, drawn), pick(q, drawn)
-    rejected = positive_part(s_drawn - r_drawn)
+    rejected, impossible = positive_part(s_drawn - r_drawn), q_drawn == 0
     accept = join(
         [
-            pick(target, before) * q_drawn * whole,
-            minimum(r_drawn, s_drawn) * whole,
+            pick(target, before) * (q_drawn + impossible) * whole,
+            (minimum(r_drawn, s_drawn) + impossible * mass(remaining)) * whole,
             pick(residual, after) * rejected,
         ]
     )

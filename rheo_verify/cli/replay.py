@@ -1,0 +1,53 @@
+"""`replay`: walk through one class, one tree, or one path, step by step."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from rheo_verify.errors import InputError
+
+HELP = """a replay string is SETTINGS:KIND:CHOICES, as printed by the other commands:
+  SETTINGS  what differs from the defaults, e.g. vocab=6,m=2, or "default"
+  KIND      class (best-first growth) or tree (build all, then prune)
+  CHOICES   the tokens drawn, in order, e.g. 2.0; then, if it goes on, the choices of one verification
+
+examples:
+  rheo_verify replay vocab=6:class:2.0
+  rheo_verify replay default:tree:1.1.2.3.1.2.1
+
+"""
+
+
+def add(subparsers: Any) -> None:
+    """Register the command."""
+    from rheo_verify.cli.main import EXIT_CODES
+
+    parser = subparsers.add_parser(
+        "replay",
+        help="walk through one class or path: pools, scores, what survived, each verification step",
+        epilog=HELP + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("string", metavar="STRING", help="a replay string")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; 0 when the path fits, whatever it shows."""
+    from rheo_verify.checks.walkthrough import walk_through
+    from rheo_verify.cli.settings import from_text
+    from rheo_verify.probability.replay import read_choices
+    from rheo_verify.report import walkthrough as report
+    from rheo_verify.report.text import stdout_style
+
+    parts = args.string.rsplit(":", 2)
+    if len(parts) != 3 or parts[1] not in ("class", "tree"):
+        raise InputError("RV109", f"{args.string!r} is not a replay string like vocab=6,m=1:class:2.0 (see --help)")
+    settings, kind, choices = parts
+    chosen = from_text(settings)
+    chosen.design.check_vocab(chosen.model.vocab)
+    shown = walk_through(chosen.model, chosen.design, chosen.rule, kind == "class", read_choices(choices))
+    sys.stdout.write(report.to_text(shown, stdout_style()))
+    return 0

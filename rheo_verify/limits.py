@@ -1,0 +1,50 @@
+"""Limits on long work: a deadline, a number of trees; and somebody to tell how far it got."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from rheo_verify.errors import LimitReached
+
+Item = TypeVar("Item")
+
+
+@dataclass
+class Limits:
+    """When long work must stop.
+
+    deadline: in seconds of `time.monotonic()`. trees: how many trees may be enumerated. progress: called with
+    `(what, done, total)`, total 0 where it is not known. `covered` says how far the work got, in words.
+    """
+
+    deadline: float | None = None
+    trees: int | None = None
+    progress: Callable[[str, int, int], None] | None = None
+    covered: str = field(default="no tree and no class was finished", init=False)
+
+    def check(self, what: str, done: int, total: int = 0) -> None:
+        """Note the progress. Raises `LimitReached` RV201 or RV202 when a limit is reached before the end."""
+        of = f" of {total:,}" if total else ""
+        self.covered = f"{done:,}{of} {what} were enumerated"
+        if self.progress is not None:
+            self.progress(what, done, total)
+        if done == total:
+            return
+        if self.trees is not None and what == "trees" and done >= self.trees:
+            raise LimitReached("RV202", f"the limit of {self.trees:,} trees was reached", self.covered)
+        self.check_time()
+
+    def watch(self, items: Iterable[Item], every: int = 256) -> Iterator[Item]:
+        """The same items, looking at the clock once in a while."""
+        for number, item in enumerate(items):
+            if number % every == 0:
+                self.check_time()
+            yield item
+
+    def check_time(self) -> None:
+        """Raises `LimitReached` RV201 once the deadline has passed."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise LimitReached("RV201", "the time limit was reached", self.covered)

@@ -1,0 +1,19 @@
+"""The toy models that come with the project, by name: `toy_models/` in a checkout, the same folder in a wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_FOLDERS = (_PACKAGE / "toy_models", _PACKAGE.parent / "toy_models")
+
+
+def shipped_models() -> dict[str, Path]:
+    """Name to path, e.g. ``table-1``."""
+    return {path.stem: path for folder in _FOLDERS if folder.is_dir() for path in sorted(folder.glob("*.json"))}
+
+
+def find_model(name: str) -> Path:
+    """A path as it is, or the shipped model of that name when there is no such file."""
+    path = Path(name)
+    return path if path.exists() or name not in shipped_models() else shipped_models()[name]
