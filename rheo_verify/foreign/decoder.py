@@ -9,7 +9,7 @@ import inspect
 import itertools
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
@@ -47,6 +47,21 @@ class DecoderScope:
     seed: int = 0
     paths: int = 20_000
     seconds: float = 600.0
+
+    @staticmethod
+    def read(written: str, batch: int = 1, length: int | None = None) -> DecoderScope:
+        """From ``random=40,vocab=3,…`` or ``quick``. Raises `InputError` RV106."""
+        chosen: dict[str, Any] = {"batch": batch, "length": length or (2 if batch > 1 else 3)}
+        types = {field.name: float if field.name == "seconds" else int for field in fields(DecoderScope)}
+        for part in filter(None, ("random=6" if written == "quick" else written).split(",")):
+            name, _, value = part.partition("=")
+            if name not in types:
+                raise InputError("RV106", f"a decoder's scope has no {name!r}; it has {', '.join(types)}")
+            try:
+                chosen[name] = types[name](value)
+            except ValueError:
+                raise InputError("RV106", f"scope: {name} cannot be {value!r}") from None
+        return DecoderScope(**chosen)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +20,7 @@ from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.sampler import check_sampler
 from rheo_verify.foreign.scope import Scope
 from rheo_verify.foreign.verifier import check_verifier
+from rheo_verify.probability.rationals import decimal
 
 _PROCESSING = ("temperature", "top_k", "top_p", "min_p")
 _SCOPE = ("length", "batch", "vocab", "random", "denominator")
@@ -49,3 +51,38 @@ def check_planted(path: str) -> CheckReport:
     if way == "sampler":
         return check_sampler(code, name=name, processing=processing, scope=Scope(denominator=2, random=40), **options)
     return check_decoder(code, name=name, processing=processing, scope=DecoderScope(**scope), **options)
+
+
+def golden(report: CheckReport) -> dict[str, Any]:
+    """What a golden file holds: the code, the smallest counterexample, its total variation, and the warnings."""
+    first = report.findings[0] if report.findings else None
+    distance = first.total_variation if first else None
+    return {
+        "verdict": str(report.verdict),
+        "code": report.code,
+        "case": first.data if first else None,
+        "total_variation": None if distance is None else decimal(distance, 6),
+        "warnings": sorted({code for code, _ in report.warnings}),
+    }
+
+
+def kinds(folder: str) -> Iterator[tuple[str, str]]:
+    """The files of a folder in order: name and path."""
+    for entry in sorted(os.listdir(folder)):
+        if entry.endswith(".py"):
+            yield entry[:-3], os.path.join(folder, entry)
+
+
+def table(folder: str) -> str:
+    """A Markdown table of a folder's files: what is wrong, how it was checked, what was found. Runs every check."""
+    lines = ["| kind | what is wrong | checked as | verdict | total variation | paths |", "|---|---|---|---|---|---|"]
+    for name, path in kinds(folder):
+        report, module = check_planted(path), sys.modules["rheo_verify_checked_" + name]
+        found = golden(report)
+        codes = [found["code"], *found["warnings"]] if found["code"] else found["warnings"]
+        verdict = f"{found['verdict']} {', '.join(codes)}".strip()
+        summary = " ".join((module.__doc__ or "").split())
+        lines.append(
+            f"| `{name}` | {summary} | {report.way} | {verdict} | {found['total_variation'] or ''} | {report.paths:,} |"
+        )
+    return "\n".join(lines) + "\n"

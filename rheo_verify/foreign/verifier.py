@@ -6,9 +6,8 @@ extended by draws from the target, must have the target's law (SPEC 1.4).
 
 from __future__ import annotations
 
-import itertools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
@@ -17,13 +16,13 @@ from rheo_verify.foreign.answering import Answering, answering
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
 from rheo_verify.foreign.cases import Case, every_case, random_case
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
-from rheo_verify.foreign.refusal import Refused
+from rheo_verify.foreign.refusal import Refused, user_line
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
 from rheo_verify.foreign.scope import Scope
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.enumeration import enumerate_paths
-from rheo_verify.probability.replay import replay
+from rheo_verify.probability.replay import ReplayChance, replay
 
 Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
 _RERUN = 25
@@ -112,13 +111,14 @@ def check_verifier(
     scope: Scope | None = None,
     in_place: bool = False,
     name: str | None = None,
+    case: Case | None = None,
 ) -> CheckReport:
     """Decide whether a verifier is lossless over a scope.
 
     `code(target, draft, tokens)` is given target rows [n + 1, V], draft rows [n, V] and drafted tokens [n] (`arrays`:
     torch, numpy or list; probabilities, or their logarithms with `logits`) and returns the accepted prefix and one
     more token, optionally with the accepted count. A class is instantiated anew for each path. `in_place` allows it to
-    write into its arguments. Stops at the first case that fails, the smallest in the order of `cases`.
+    write into its arguments. `case` runs that one alone. Stops at the first case that fails, the smallest in the order of `cases`.
     Raises `Refused` RV402, RV403 where randomness is used that has no exact answer, `MisuseError` RV404 where it escapes.
     """
     scope = scope or Scope()
@@ -127,19 +127,21 @@ def check_verifier(
     found: list[Finding] = []
     with answering(code) as door:
         rebuilder = Rebuilder(code)
-        for case in cases_of(scope):
+        for each in cases_of(scope) if case is None else [case]:
             if time.monotonic() - started > scope.seconds:
                 late = True
                 break
-            case_findings, count = judge(VerifierCase(door, rebuilder, case, maker, in_place), rerun=done % _RERUN == 0)
+            case_findings, count = judge(VerifierCase(door, rebuilder, each, maker, in_place), rerun=done % _RERUN == 0)
             done, paths = done + 1, paths + count
             if case_findings:
-                found = shrink_verifier(door, rebuilder, maker, in_place, case, case_findings)
+                found = case_findings
+                if case is None:
+                    found = shrink_verifier(door, rebuilder, maker, in_place, each, case_findings)
                 break
         warnings = tuple(("RV414", text) for text in door.warnings)
         threshold = threshold_for(door.dtypes)
     verdict = Verdict.REFUTED if found else Verdict.INCONCLUSIVE if late else Verdict.VERIFIED
-    covered = scope.text() + (f"; the time limit of {scope.seconds:g} s struck after {done} cases" if late else "")
+    covered = (scope.text() if case is None else "this one case") + (f"; the time limit of {scope.seconds:g} s struck after {done} cases" if late else "")
     return CheckReport(
         name or getattr(code, "__name__", type(code).__name__),
         "verifier",
@@ -172,4 +174,25 @@ def shrink_verifier(
     return shrink(case, found, fails)
 
 
-__all__ = ["VerifierCase", "cases_of", "check_verifier", "itertools"]
+def one_path(
+    code: Callable[..., Any], case: Case, choices: Sequence[int], *, arrays: str, logits: bool = False, dtype: str = "float64"
+) -> str:
+    """One path of a verifier on one case, question by question. Raises `InputError` RV109 where it does not fit."""
+    told: list[str] = []
+
+    class Told(ReplayChance):
+        def choose(self, weights: Sequence[Any]) -> int:
+            index = super().choose(weights)
+            mass = sum(weights)
+            shown = ", ".join(f"{float(weight / mass):.6g}" for weight in weights)
+            place = f"draft {len(told) + 1}" if len(told) < case.drafts else user_line()
+            told.append(f"  {place}: {index} of ({shown})")
+            return index
+
+    with answering(code) as door:
+        chance = Told(choices)
+        outcome, breaches = VerifierCase(door, Rebuilder(code), case, Maker(arrays, logits, dtype)).run(chance)
+    if chance.position != len(chance.choices):
+        raise InputError("RV109", f"the path has {len(choices)} choices, but only {chance.position} were asked")
+    lines = [case.text(), *told, f"emitted: {outcome}", f"probability of this path: {float(chance.probability):.9g}"]
+    return "\n".join([*lines, *(f"{breach.code}: {breach.message}" for breach in breaches)]) + "\n"
