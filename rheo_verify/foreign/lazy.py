@@ -98,6 +98,8 @@ class Lazy:
         value = number(other)
         inverse = {"U": "1/U", "1/U": "U", "E": "1/E", "1/E": "E", "U^k": "U^k"}.get(self.kind)
         me = self._reflected() if self.kind == "U" else self
+        if value is None and hasattr(other, "detach"):
+            return other * self.__rtruediv__(1.0)
         if value is None or inverse is None or not _tiny(me.shift):
             return self._refuse("a division by a random number", _COMPARE)
         if value == 0:
@@ -140,9 +142,9 @@ class Lazy:
 
     def clamp(self, low: float | None, high: float | None) -> Any:
         """``min(max(self, low), high)`` where it changes nothing but rounding; refused otherwise."""
-        if low is not None and self < low and not (0 < low <= NEGLIGIBLE):
+        if low is not None and not (0 < low <= NEGLIGIBLE) and self < low:
             return low
-        if high is not None and self > high and not (0 < 1 - high <= NEGLIGIBLE):
+        if high is not None and not (0 < 1 - high <= NEGLIGIBLE) and self > high:
             return high
         return self
 
@@ -172,7 +174,9 @@ class Lazy:
         """Whether ``self < other`` (or <=, which differs only in an event of probability zero)."""
         value = number(other)
         if value is None:
-            return self._less_lazy(other) if isinstance(other, Lazy) else NotImplemented
+            if isinstance(other, Lazy):
+                return self._less_lazy(other)
+            return self._with_tensor(other, "lt" if strict else "le")
         if math.isnan(value):
             return False
         if math.isinf(value):
@@ -293,9 +297,17 @@ class Lazy:
     __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = __rpow__ = _digits
     __round__ = __complex__ = _digits
 
+    def _with_tensor(self, other: Any, name: str) -> Any:
+        """An operation with a torch tensor of several elements: this number as a tensor first."""
+        if not hasattr(other, "detach"):
+            return NotImplemented
+        from rheo_verify.foreign.torch_tensors import from_numbers
+
+        return getattr(from_numbers(self.noise, self, other.dtype), name)(other)
+
     def _pair(self, other: Any, sign: str) -> Any:
         if not isinstance(other, Lazy):
-            return NotImplemented
+            return self._with_tensor(other, {"+": "add", "-": "sub", "*": "mul", "/": "div"}[sign])
         if sign == "-" and (self.kind, self.variable, self.power, self.mirrored) == (
             other.kind,
             other.variable,
@@ -383,4 +395,6 @@ def _nan(value: Any) -> bool:
 
 
 def _not(answer: Any) -> Any:
-    return answer if answer is NotImplemented else not answer
+    if answer is NotImplemented or isinstance(answer, bool):
+        return answer if answer is NotImplemented else not answer
+    return ~answer

@@ -99,7 +99,7 @@ class _Answers:
                 if not replace:
                     weights = [0 if index == picks[-1] else weight for index, weight in enumerate(weights)]
             if size is None:
-                return pool.take(picks[0], axis)[()]
+                return pool[picks[0]] if axis == 0 else pool.take(picks[0], axis)
             return pool.take(np.array(picks, dtype=np.int64).reshape(size), axis)
 
         return self._draw("choice", (a, size, replace, p, *args), kwargs, make, (str(p), bool(replace)))

@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from rheo_verify.foreign import torch_tensors
 from rheo_verify.foreign.lazy import Lazy, exact_float
+from rheo_verify.foreign.lazy_arrays import LazyArray
 from rheo_verify.foreign.noise import Noise
 from rheo_verify.probability.rationals import Rational
 
@@ -197,6 +198,18 @@ def _refused(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     return noise.refuse_call(f"torch {name}", "use uniform, exponential, multinomial or bernoulli draws")
 
 
+def _tensor(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
+    """torch.tensor and as_tensor: numbers that are random make a random tensor."""
+    data = args[0] if args else kwargs.get("data")
+    if isinstance(data, torch_tensors.LazyTensor):
+        return torch_tensors.answer(func, args, kwargs)
+    if any(isinstance(x, Lazy) for x in torch_tensors._flatten(data)):
+        return torch_tensors.from_numbers(noise, data, kwargs.get("dtype"))
+    if isinstance(data, LazyArray):
+        return torch_tensors.from_numbers(noise, data.tolist(), kwargs.get("dtype"))
+    return func(*args, **kwargs)
+
+
 def _argument(args: Any, kwargs: Any, index: int, name: str, default: Any) -> Any:
     return args[index] if len(args) > index else kwargs.get(name, default)
 
@@ -212,6 +225,9 @@ def _float_only(noise: Noise, tensor: torch.Tensor, name: str) -> None:
 
 
 _ANSWERS: dict[Any, Callable[[Noise, Any, Any, Any], Any]] = {
+    torch.tensor: _tensor,
+    torch.as_tensor: _tensor,
+    torch.from_numpy: _tensor,
     torch.rand: _uniform,
     torch.rand_like: _uniform,
     _Base.uniform_: _uniform_,

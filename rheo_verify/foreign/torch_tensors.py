@@ -153,7 +153,9 @@ def _unary(method: Callable[[Any], Any]) -> Callable[..., Any]:
 def _replace(noise: Noise, tensor: torch.Tensor, result: Any) -> torch.Tensor:
     """Write a result into a tensor in place."""
     plain = as_plain(tensor)
-    if plain._base is not None or getattr(tensor, "moved", False):
+    with torch._C.DisableTorchFunctionSubclass():
+        base = tensor._base
+    if base is not None or getattr(tensor, "moved", False):
         noise.refuse("writing random numbers into a view", "write into a tensor of its own")
     whole = np.empty(tuple(plain.shape), dtype=object)
     whole[...] = result
@@ -367,6 +369,17 @@ def _array(name: str, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _tensor(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     return _same("clone", torch.clone, args[:1], {})
+
+
+def from_numbers(noise: Noise, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
+    """`torch.tensor` of nested lists in which some numbers are random."""
+    array = np.empty(_shape(data), dtype=object)
+    array[...] = data
+    return wrap(noise, array, dtype or torch.get_default_dtype())
+
+
+def _shape(data: Any) -> tuple[int, ...]:
+    return (len(data), *_shape(data[0])) if isinstance(data, (list, tuple)) and data else ()
 
 
 _HANDLERS: dict[str, Callable[[str, Any, Any, Any], Any]] = {}
