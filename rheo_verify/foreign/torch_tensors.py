@@ -19,7 +19,7 @@ from rheo_verify.foreign.lazy import Lazy
 from rheo_verify.foreign.lazy_arrays import LazyArray, along, extreme, lazies, order
 from rheo_verify.foreign.noise import Noise
 
-_DTYPE_NAMES = {value: name for name, value in vars(torch).items() if isinstance(value, torch.dtype)}
+_DTYPE_NAMES = {value: str(value)[6:] for value in vars(torch).values() if isinstance(value, torch.dtype)}
 _HINT = "compare the random numbers (<, argmax, searchsorted, …) instead"
 
 

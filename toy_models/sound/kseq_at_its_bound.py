@@ -3,7 +3,7 @@
 import torch
 
 WAY = "decoder"
-OPTIONS = {"length": 2}
+OPTIONS = {"length": 2, "vocab": 2}
 
 
 def decoder(target, draft, prompt, n):
