@@ -33,10 +33,14 @@ def add(subparsers: Any) -> None:
         epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("code", nargs="?", metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION; a class is built per path")
+    parser.add_argument(
+        "code", nargs="?", metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION; a class is built per path"
+    )
     parser.add_argument("--as", dest="way", choices=WAYS, default="verifier", help="what it is (default: verifier)")
     parser.add_argument("--arrays", choices=("torch", "numpy", "list"), help="what it is given (default: torch)")
-    parser.add_argument("--dtype", default="float64", choices=("float64", "float32"), help="of the rows (default: float64)")
+    parser.add_argument(
+        "--dtype", default="float64", choices=("float64", "float32"), help="of the rows (default: float64)"
+    )
     parser.add_argument("--logits", action="store_true", help="hand over logarithms of probabilities")
     parser.add_argument("--probabilities", action="store_true", help="a sampler is given probabilities, not logits")
     parser.add_argument("--in-place", action="store_true", help="the verifier may write into its arguments")
@@ -46,9 +50,13 @@ def add(subparsers: Any) -> None:
     group.add_argument("--top-p", type=float, metavar="P")
     group.add_argument("--min-p", type=float, metavar="P")
     group = parser.add_argument_group("scope")
-    group.add_argument("--scope", default="", metavar="SCOPE", help="quick, small, wide, or vocab=3,denominator=5,random=200,…")
+    group.add_argument(
+        "--scope", default="", metavar="SCOPE", help="quick, small, wide, or vocab=3,denominator=5,random=200,…"
+    )
     group.add_argument("--batch", type=int, default=1, metavar="B", help="rows of a decoder's batch (default: 1)")
-    group.add_argument("--length", type=int, metavar="N", help="tokens whose joint law is compared (decoder; default: 3)")
+    group.add_argument(
+        "--length", type=int, metavar="N", help="tokens whose joint law is compared (decoder; default: 3)"
+    )
     group.add_argument("--case", metavar="JSON", help="run a verifier on this case only (as printed, or a file)")
     group.add_argument("--path", metavar="CHOICES", help="with --case: show this one path, e.g. 1.0.2")
     group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
@@ -75,7 +83,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     report = check(code, args)
     sys.stdout.write(
-        json.dumps(texts.report_json(report), indent=1) + "\n" if args.json else texts.report_text(report, _command(args))
+        json.dumps(texts.report_json(report), indent=1) + "\n"
+        if args.json
+        else texts.report_text(report, _command(args))
     )
     return report.verdict.exit_code
 
@@ -91,7 +101,9 @@ def check(code: Any, args: argparse.Namespace) -> Any:
     processing = Processing(args.temperature, args.top_k, args.top_p, args.min_p)
     common = {"arrays": args.arrays or "torch", "dtype": args.dtype}
     if args.way in ("verifier", "coins") and processing.options():
-        raise InputError("RV106", f"a {args.way} is given rows that are already processed: leave {processing.options()} out")
+        raise InputError(
+            "RV106", f"a {args.way} is given rows that are already processed: leave {processing.options()} out"
+        )
     if args.way == "verifier":
         case = _read_case(args.case) if args.case else None
         scope = Scope.read(args.scope)
@@ -154,7 +166,9 @@ def _one_path(code: Any, args: argparse.Namespace) -> str:
     if args.way != "verifier":
         raise InputError("RV106", "--path is for verifiers")
     case = _read_case(args.case)
-    return one_path(code, case, read_choices(args.path), arrays=args.arrays or "torch", logits=args.logits, dtype=args.dtype)
+    return one_path(
+        code, case, read_choices(args.path), arrays=args.arrays or "torch", logits=args.logits, dtype=args.dtype
+    )
 
 
 def _command(args: argparse.Namespace) -> str:

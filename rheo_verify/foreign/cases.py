@@ -77,7 +77,9 @@ def read_case(data: Mapping[str, Any]) -> Case:
         drafts = max(map(len, tables[0]))
         return Case(len(tables[0][()]), drafts, tables[0], tables[1])
     if len(target) != len(draft) + 1:
-        raise InputError("RV104", f"{len(target)} target rows and {len(draft)} draft rows; one more target row is needed")
+        raise InputError(
+            "RV104", f"{len(target)} target rows and {len(draft)} draft rows; one more target row is needed"
+        )
     rows = [[distribution(row, name) for row in given] for name, given in (("target", target), ("draft", draft))]
     return by_position(rows[0], rows[1])
 

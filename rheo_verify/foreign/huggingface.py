@@ -73,7 +73,12 @@ def _define() -> Any:
             return found
 
         def forward(
-            self, input_ids: torch.Tensor, attention_mask: Any = None, cache: Any = None, past_key_values: Any = None, **_: Any
+            self,
+            input_ids: torch.Tensor,
+            attention_mask: Any = None,
+            cache: Any = None,
+            past_key_values: Any = None,
+            **_: Any,
         ) -> Any:
             batch = input_ids.tolist()
             rows = [[self._logits(tuple(ids[: end + 1])) for end in range(len(ids))] for ids in batch]
@@ -151,7 +156,8 @@ def check_generate(
         name,
         "huggingface",
         verdict,
-        f"the joint law of {length} tokens on one case of {vocab} tokens" + ("" if whole else f"; stopped after {limit} paths"),
+        f"the joint law of {length} tokens on one case of {vocab} tokens"
+        + ("" if whole else f"; stopped after {limit} paths"),
         1,
         tally.paths,
         threshold,

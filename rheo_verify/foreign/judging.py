@@ -34,7 +34,9 @@ class Tally:
     breaches: dict[str, tuple[Rational, str, str]] = field(default_factory=dict)
     paths: int = 0
 
-    def add(self, outcome: tuple[int, ...] | None, breaches: Sequence[Breach], probability: Rational, choices: Any) -> None:
+    def add(
+        self, outcome: tuple[int, ...] | None, breaches: Sequence[Breach], probability: Rational, choices: Any
+    ) -> None:
         """One path: what it emitted (None if nothing could be read) and what it broke."""
         self.paths += 1
         if outcome is not None:
@@ -88,7 +90,12 @@ def verifier_breaches(case: Case, tokens: Sequence[int], emitted: tuple[int, ...
 
 
 def findings(
-    tally: Tally, expected: Law[tuple[int, ...]], found: Law[tuple[int, ...]], threshold: float, case: str, data: dict[str, Any]
+    tally: Tally,
+    expected: Law[tuple[int, ...]],
+    found: Law[tuple[int, ...]],
+    threshold: float,
+    case: str,
+    data: dict[str, Any],
 ) -> list[Finding]:
     """The findings of one case, causes first; empty when every contract holds and the law is right."""
     result = []

@@ -17,7 +17,9 @@ from rheo_verify.probability.rationals import ONE, ZERO, Rational
 _INCREASING = {"U": True, "1/U": False, "U^k": True, "E": False, "1/E": True, "G": True}
 _COMPARE = "compare it with a number or with other random numbers (<, argmax, searchsorted, …) instead"
 exact_float: Callable[[Any], Rational] = Rational  # a float, exactly: a dyadic rational
-_NEEDS_DIGITS = frozenset("sqrt cbrt sin cos tan tanh sinh cosh arctan rint expm1 log10 exp2 square hex is_integer".split())
+_NEEDS_DIGITS = frozenset(
+    ["sqrt", "cbrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "rint", "expm1", "log10", "exp2", "square", "hex", "is_integer"]
+)
 NEGLIGIBLE = 1e-7
 """A shift this small is taken for a guard against log(0), not for part of the law."""
 

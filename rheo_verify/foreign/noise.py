@@ -22,7 +22,9 @@ class _Region:
 
     __slots__ = ("_bounds", "_race")
 
-    def __init__(self, bounds: Bounds | None, race: tuple[Sequence[int], Sequence[Rational], int] | None = None) -> None:
+    def __init__(
+        self, bounds: Bounds | None, race: tuple[Sequence[int], Sequence[Rational], int] | None = None
+    ) -> None:
         self._bounds = bounds
         self._race = race
 
@@ -75,7 +77,9 @@ class Noise:
         if threshold >= high:
             return True
         if variable in self.races:
-            self.refuse("a comparison with a number", "the same noise already took part in a race (argmax, top-k, sort)")
+            self.refuse(
+                "a comparison with a number", "the same noise already took part in a race (argmax, top-k, sort)"
+            )
         if self.chance.flip(threshold - low, high - threshold):
             self.high[variable] = threshold
             return True

@@ -19,8 +19,8 @@ from rheo_verify.foreign.patching import Patches
 _Generator, _RandomState, _default_rng = np.random.Generator, np.random.RandomState, np.random.default_rng
 _KEPT = {"bit_generator", "spawn", "seed", "get_state", "set_state"}
 _NAMES = {
-    *"random random_sample ranf sample rand uniform integers randint choice multinomial permutation".split(),
-    *"shuffle exponential standard_exponential gumbel".split(),
+    *["random", "random_sample", "ranf", "sample", "rand", "uniform", "integers", "randint", "choice", "multinomial", "permutation"],
+    *["shuffle", "exponential", "standard_exponential", "gumbel"],
 }
 
 
@@ -65,7 +65,9 @@ class _Answers:
         noise = self._draw("gumbel", (loc, scale, size), {}, _gumbels)
         return noise * np.asarray(scale)[()] + np.asarray(loc)[()]
 
-    def integers(self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: Any = False) -> Any:
+    def integers(
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: Any = False
+    ) -> Any:
         return self._integers("integers", (low, high, size, dtype, endpoint), low, high, endpoint)
 
     def randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
@@ -83,7 +85,7 @@ class _Answers:
         return self._draw(name, args, {}, make, (str(low), str(high)))
 
     def choice(self, a: Any, size: Any = None, replace: Any = True, p: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if not replace and (kwargs.get("shuffle", True) is False or len(args) > 1 and not args[1]):
+        if not replace and (kwargs.get("shuffle", True) is False or (len(args) > 1 and not args[1])):
             self._noise().refuse_call("choice(shuffle=False)", "its order has no documented law; use shuffle=True")
         axis = kwargs.get("axis", args[0] if args else 0)
         pool = np.arange(a) if np.ndim(a) == 0 else np.asarray(a)

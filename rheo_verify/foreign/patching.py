@@ -89,7 +89,11 @@ def _namespaces(function: Any) -> Iterator[dict[str, Any]]:
         yield own
     top = home.partition(".")[0]
     for name, module in list(sys.modules.items()):
-        if (name == top or name.startswith(top + ".")) and top not in _LIBRARIES and isinstance(module, types.ModuleType):
+        if (
+            (name == top or name.startswith(top + "."))
+            and top not in _LIBRARIES
+            and isinstance(module, types.ModuleType)
+        ):
             if vars(module) is not own:
                 yield vars(module)
     holder = getattr(function, "__self__", None if isinstance(function, types.FunctionType) else function)

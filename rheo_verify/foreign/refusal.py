@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+
 from rheo_verify.errors import RheoVerifyError
 
 _HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))

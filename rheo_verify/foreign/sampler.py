@@ -90,7 +90,9 @@ def check_sampler(
                 tally.add(*path.result, path.probability, path.choices)
                 last = path
             if last is not None and done % 10 == 0 and replay(run, last.choices).result != last.result:
-                raise MisuseError("RV404", "the same choices gave another result: there is randomness not answered here")
+                raise MisuseError(
+                    "RV404", "the same choices gave another result: there is randomness not answered here"
+                )
             done, paths = done + 1, paths + tally.paths
             expected = {(token,): p for token, p in enumerate(processing.apply(row)) if p}
             data = {"row": [text(p) for p in row]}

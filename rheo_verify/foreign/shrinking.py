@@ -47,7 +47,8 @@ def steps(case: Case) -> Iterator[Case]:
     if not case.by_position():
         for path in itertools.product(range(case.vocab), repeat=case.drafts):
             yield by_position(
-                [case.target[path[:i]] for i in range(case.drafts + 1)], [case.draft[path[:i]] for i in range(case.drafts)]
+                [case.target[path[:i]] for i in range(case.drafts + 1)],
+                [case.draft[path[:i]] for i in range(case.drafts)],
             )
     simple = rows_up_to(case.vocab, 3 if case.vocab < 4 else 2)
     if case.by_position():

@@ -104,8 +104,10 @@ def _mutable(value: Any) -> bool:
     if type(value).__module__ in ("numpy.random._generator", "numpy.random.mtrand", "torch._C", "random"):
         return False
     torch = sys.modules.get("torch")
-    return isinstance(value, (list, dict, set)) or type(value).__name__ == "ndarray" or (
-        torch is not None and isinstance(value, torch.Tensor)
+    return (
+        isinstance(value, (list, dict, set))
+        or type(value).__name__ == "ndarray"
+        or (torch is not None and isinstance(value, torch.Tensor))
     )
 
 

@@ -92,6 +92,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "total_variation": None if finding.total_variation is None else text(finding.total_variation),
         "replay": finding.replay,
         "differences": [
-            {"tokens": list(d.outcome), "expected": text(d.expected), "found": text(d.found)} for d in finding.differences
+            {"tokens": list(d.outcome), "expected": text(d.expected), "found": text(d.found)}
+            for d in finding.differences
         ],
     }

@@ -181,7 +181,9 @@ def _gumbel_softmax(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     moved = logits.detach().movedim(dim, -1)
     noise.dtypes.add(torch_tensors._DTYPE_NAMES[logits.dtype])
     rows = [row(torch.softmax(r.double(), -1)) for r in moved.reshape(-1, moved.shape[-1])]
-    variables = noise.draw(key, ("gumbel_softmax", tuple(real.shape)), lambda: [[noise.fresh() for _ in r] for r in rows])
+    variables = noise.draw(
+        key, ("gumbel_softmax", tuple(real.shape)), lambda: [[noise.fresh() for _ in r] for r in rows]
+    )
     picks = [noise.arrive(v, r) for v, r in zip(variables, rows, strict=True)]
     hot = F.one_hot(torch.tensor(picks), moved.shape[-1]).reshape(moved.shape).movedim(-1, dim)
     return real.copy_(hot)
@@ -244,7 +246,7 @@ _ANSWERS: dict[Any, Callable[[Noise, Any, Any, Any], Any]] = {
     torch.dropout: _dropout,
     F.dropout: _dropout,
 }
-for _name in "normal_ random_ geometric_ cauchy_ log_normal_".split():
+for _name in ["normal_", "random_", "geometric_", "cauchy_", "log_normal_"]:
     _ANSWERS[getattr(_Base, _name)] = _refused
-for _name in "randn randn_like normal poisson binomial dropout_ alpha_dropout feature_dropout rrelu".split():
+for _name in ["randn", "randn_like", "normal", "poisson", "binomial", "dropout_", "alpha_dropout", "feature_dropout", "rrelu"]:
     _ANSWERS[getattr(torch, _name)] = _refused

@@ -111,7 +111,7 @@ def _binary(symbol: Callable[[Any, Any], Any], swap: bool = False) -> Callable[.
         if kwargs.get("rounding_mode") or kwargs.get("alpha", 1) != 1 or kwargs.get("out") is not None:
             noise.refuse(f"torch {name} with {', '.join(kwargs)}", "leave the option out")
         result = symbol(_lazy(left), _lazy(right))
-        if name.endswith("_") and not name.endswith("__") or name.startswith("__i"):
+        if (name.endswith("_") and not name.endswith("__")) or name.startswith("__i"):
             return _replace(noise, args[0], result)
         return wrap(noise, result, _dtype(left, right) if isinstance(left, torch.Tensor) else _dtype(right, left))
 
@@ -258,7 +258,9 @@ def _arg(largest: bool) -> Callable[..., Any]:
         dim = args[1] if len(args) > 1 else kwargs.get("dim")
         keepdim = args[2] if len(args) > 2 else kwargs.get("keepdim", False)
         array = np.asarray(tensor.elements)
-        found = along(lambda r: extreme(r, largest), array.reshape(-1) if dim is None else array, -1 if dim is None else dim)
+        found = along(
+            lambda r: extreme(r, largest), array.reshape(-1) if dim is None else array, -1 if dim is None else dim
+        )
         result = torch.tensor(np.asarray(found).tolist(), dtype=torch.int64)
         return result.unsqueeze(dim) if keepdim and dim is not None else result
 
@@ -344,7 +346,9 @@ def _clamp(name: str, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _known(value: bool) -> Callable[..., Any]:
     def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-        flat = [value if isinstance(x, Lazy) else bool(getattr(torch, name)(torch.tensor(x))) for x in args[0].elements.flat]
+        flat = [
+            value if isinstance(x, Lazy) else bool(getattr(torch, name)(torch.tensor(x))) for x in args[0].elements.flat
+        ]
         return torch.tensor(flat).reshape(args[0].elements.shape)
 
     return handler
@@ -417,8 +421,14 @@ for _names, _handler in (
     ("where", _where),
     ("cat concat concatenate stack hstack vstack", _joining),
     ("clone detach to float double half bfloat16 cpu type type_as contiguous long int requires_grad_", _same),
-    ("view reshape unsqueeze squeeze flatten expand expand_as transpose permute t movedim swapaxes repeat tile", _moving),
-    ("narrow select index_select gather take_along_dim unbind split chunk view_as reshape_as broadcast_to flip", _moving),
+    (
+        "view reshape unsqueeze squeeze flatten expand expand_as transpose permute t movedim swapaxes repeat tile",
+        _moving,
+    ),
+    (
+        "narrow select index_select gather take_along_dim unbind split chunk view_as reshape_as broadcast_to flip",
+        _moving,
+    ),
     ("tensor_split masked_select ravel diagonal roll repeat_interleave", _moving),
     ("item", _item),
     ("tolist", _rows),

@@ -77,7 +77,9 @@ def judge(run: VerifierCase, rerun: bool) -> tuple[list[Finding], int]:
         tally.add(*path.result, path.probability, path.choices)
         last = path
     if rerun and last is not None and replay(run.run, last.choices).result != last.result:
-        raise MisuseError("RV404", "the same choices gave another result: there is randomness that is not answered here")
+        raise MisuseError(
+            "RV404", "the same choices gave another result: there is randomness that is not answered here"
+        )
     row = row_of(case.target)
     length = case.drafts + 1
     found = extended(tally.law, length, row)
@@ -141,7 +143,9 @@ def check_verifier(
         warnings = tuple(("RV414", text) for text in door.warnings)
         threshold = threshold_for(door.dtypes)
     verdict = Verdict.REFUTED if found else Verdict.INCONCLUSIVE if late else Verdict.VERIFIED
-    covered = (scope.text() if case is None else "this one case") + (f"; the time limit of {scope.seconds:g} s struck after {done} cases" if late else "")
+    covered = (scope.text() if case is None else "this one case") + (
+        f"; the time limit of {scope.seconds:g} s struck after {done} cases" if late else ""
+    )
     return CheckReport(
         name or getattr(code, "__name__", type(code).__name__),
         "verifier",
@@ -175,7 +179,13 @@ def shrink_verifier(
 
 
 def one_path(
-    code: Callable[..., Any], case: Case, choices: Sequence[int], *, arrays: str, logits: bool = False, dtype: str = "float64"
+    code: Callable[..., Any],
+    case: Case,
+    choices: Sequence[int],
+    *,
+    arrays: str,
+    logits: bool = False,
+    dtype: str = "float64",
 ) -> str:
     """One path of a verifier on one case, question by question. Raises `InputError` RV109 where it does not fit."""
     told: list[str] = []

@@ -10,13 +10,13 @@ import pytest
 
 from rheo_verify.cli.main import run
 
-BAD = '''
+BAD = """
 import random
 def verify(target, draft, tokens):
     return [tokens[0], random.choices(range(len(target[1])), target[1])[0]]
 def sample(row):
     return random.choices(range(len(row)), row)[0]
-'''
+"""
 
 
 @pytest.fixture
