@@ -132,7 +132,7 @@ _KINDS = (
 
 
 def random_case(vocab: int, drafts: int, seed: int) -> Case:
-    """A case whose rows depend on the context: in turn plain rows, zeros, ties, p = q, one-hot, nearly one-hot."""
+    """A case with rows by context: in turn plain ones, zeros, ties, p = q, one-hot, nearly one-hot."""
     kind: dict[str, Any] = _KINDS[seed % len(_KINDS)]
     model = random_model(vocab, seed, **kind)
     contexts = [c for depth in range(drafts + 1) for c in itertools.product(range(vocab), repeat=depth)]

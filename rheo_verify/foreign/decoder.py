@@ -76,7 +76,7 @@ class DecoderSetting:
 
 
 def decoder_row(table: Any, depth: int, turn: int, vocab: int) -> Callable[[Context], Row]:
-    """The row after a prompt token and some more; beyond the table's depth, that of the first tokens. `turn` shifts tokens."""
+    """The row after a prompt token and some more; beyond the table's depth that of the first tokens; tokens turned."""
 
     def row(context: Context) -> Row:
         found: Row = table[tuple(context[1:])[:depth]] if len(context) > depth + 1 else table[tuple(context[1:])]
@@ -179,8 +179,8 @@ def check_decoder(
 ) -> CheckReport:
     """Decide whether a decoding loop is lossless over a scope.
 
-    `code(target, draft, prompt, n)` is given two `ToyModel`s, a prompt of one token (or, with ``scope.batch > 1``, a list
-    of such prompts) and returns n tokens (a list of n-token lists). The options of `processing` that are set are passed
+    `code(target, draft, prompt, n)` is given two `ToyModel`s, a prompt of one token (or, with ``scope.batch > 1``, a
+    list of such prompts) and returns n tokens (a list of n-token lists). The options of `processing` that are set are passed
     by name where the signature takes them; the target law is the processed one. Raises as `check_verifier` does.
     """
     scope, processing = scope or DecoderScope(), processing or Processing()

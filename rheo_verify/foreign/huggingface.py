@@ -106,8 +106,8 @@ def check_generate(
 ) -> CheckReport:
     """Enumerate transformers' own ``generate(do_sample=True, assistant_model=…)`` on one case.
 
-    The joint law of the `length` new tokens after the prompt (0) is compared with the (processed) target's. `options` go
-    to `generate`. INCONCLUSIVE when there are more than `limit` paths. Raises `InputError` RV106 without transformers.
+    The joint law of the `length` new tokens after the prompt (0) is compared with the (processed) target's. `options`
+    go to `generate`. INCONCLUSIVE when there are more than `limit` paths. Raises `InputError` RV106 without transformers.
     """
     import torch
 

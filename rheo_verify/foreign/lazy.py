@@ -1,6 +1,6 @@
 """A random number that is not drawn: an interval, and a monotone expression of it.
 
-A `Lazy` is ``scale * X + shift`` where X is one of six monotone functions of one uniform U (E = -log U, an exponential):
+A `Lazy` is ``scale * X + shift`` where X is one of six monotone functions of one uniform U (E = -log U is exponential):
 U, 1/U, U^k, E, 1/E, G = -log E (a Gumbel). Comparing it with a number compares U with a threshold, which `Noise`
 splits exactly; comparing it with another `Lazy` of the same form is an exponential race. Everything else is refused.
 """
@@ -18,7 +18,7 @@ _INCREASING = {"U": True, "1/U": False, "U^k": True, "E": False, "1/E": True, "G
 _COMPARE = "compare it with a number or with other random numbers (<, argmax, searchsorted, …) instead"
 exact_float: Callable[[Any], Rational] = Rational  # a float, exactly: a dyadic rational
 _NEEDS_DIGITS = frozenset(
-    ["sqrt", "cbrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "rint", "expm1", "log10", "exp2", "square", "hex", "is_integer"]
+    ["sqrt", "cbrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "rint", "expm1", "log10", "exp2", "square"]
 )
 NEGLIGIBLE = 1e-7
 """A shift this small is taken for a guard against log(0), not for part of the law."""
@@ -244,8 +244,8 @@ class Lazy:
         if self.kind != "U":
             self._refuse("floor", _COMPARE)
         first, last = sorted((self.shift, self.shift + self.scale))
-        top = int(math.ceil(last)) - 1
-        for step in range(int(math.floor(first)), top):
+        top = int(math.ceil(last)) - 1  # noqa: RUF046 - gmpy2 gives an mpz
+        for step in range(int(math.floor(first)), top):  # noqa: RUF046
             if self < step + 1:
                 return step
         return top

@@ -49,7 +49,7 @@ class Noise:
     """What one run has asked of its random variables, and what it was told.
 
     `warnings` are remarks on the run (an event of probability zero that floating point makes possible); `dtypes` the
-    number formats that its decisions were computed in; `failure` the first refusal, kept although the code may catch it.
+    number formats that its decisions were computed in; `failure` the first refusal, which the code may catch.
     """
 
     def __init__(self, chance: Chance) -> None:
@@ -146,7 +146,7 @@ class Noise:
         self.warnings[f"u <= 0 accepts at u = 0: {user_line()}"] = None
 
     def refuse(self, call: str, hint: str) -> NoReturn:
-        """Refuse a use of a random value (RV402), and remember it, in case the code under test catches the exception."""
+        """Refuse a use of a random value (RV402), and remember it: the code under test may catch the exception."""
         self._stop("RV402", f"{call} at {user_line()} needs the value of a random number: {hint}")
 
     def refuse_call(self, call: str, hint: str) -> NoReturn:

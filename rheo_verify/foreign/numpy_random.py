@@ -19,8 +19,8 @@ from rheo_verify.foreign.patching import Patches
 _Generator, _RandomState, _default_rng = np.random.Generator, np.random.RandomState, np.random.default_rng
 _KEPT = {"bit_generator", "spawn", "seed", "get_state", "set_state"}
 _NAMES = {
-    *["random", "random_sample", "ranf", "sample", "rand", "uniform", "integers", "randint", "choice", "multinomial", "permutation"],
-    *["shuffle", "exponential", "standard_exponential", "gumbel"],
+    *("random", "random_sample", "ranf", "sample", "rand", "uniform", "integers", "randint", "choice", "multinomial"),
+    *("permutation", "shuffle", "exponential", "standard_exponential", "gumbel"),
 }
 
 

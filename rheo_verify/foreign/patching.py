@@ -60,10 +60,11 @@ class Patches:
             if any(a is not b for a, b in zip(old, new, strict=True)):
                 function.__defaults__ = new
                 self._undo.append(lambda: setattr(function, "__defaults__", old))
-        for name, value in list((function.__kwdefaults__ or {}).items()):
+        named: dict[str, Any] = function.__kwdefaults__ or {}
+        for name, value in list(named.items()):
             found = other(value)
             if found is not None:
-                self._item(function.__kwdefaults__, name, value, found)
+                self._item(named, name, value, found)
 
     def _cell(self, cell: types.CellType, other: Callable[[Any], Any]) -> None:
         try:
@@ -89,17 +90,13 @@ def _namespaces(function: Any) -> Iterator[dict[str, Any]]:
         yield own
     top = home.partition(".")[0]
     for name, module in list(sys.modules.items()):
-        if (
-            (name == top or name.startswith(top + "."))
-            and top not in _LIBRARIES
-            and isinstance(module, types.ModuleType)
-        ):
-            if vars(module) is not own:
-                yield vars(module)
+        inside = top not in _LIBRARIES and (name == top or name.startswith(top + "."))
+        if inside and isinstance(module, types.ModuleType) and vars(module) is not own:
+            yield vars(module)
     holder = getattr(function, "__self__", None if isinstance(function, types.FunctionType) else function)
-    if holder is not None and hasattr(holder, "__dict__") and not isinstance(holder, types.ModuleType):
-        if isinstance(vars(holder), dict):
-            yield vars(holder)
+    attributes = getattr(holder, "__dict__", None)
+    if isinstance(attributes, dict) and not isinstance(holder, types.ModuleType):
+        yield attributes
 
 
 _LIBRARIES = frozenset({"builtins", "torch", "numpy", "random", "rheo_verify", "transformers"})
@@ -119,9 +116,8 @@ def _functions(function: Any) -> Iterator[types.FunctionType]:
                 waiting.append(_plain(cell.cell_contents))
             except ValueError:
                 continue
-        for value in list(found.__globals__.values()):
-            if isinstance(value, types.FunctionType) and value.__module__ == found.__module__:
-                waiting.append(value)
+        names = list(found.__globals__.values())
+        waiting += [v for v in names if isinstance(v, types.FunctionType) and v.__module__ == found.__module__]
 
 
 def _plain(function: Any) -> Any:
@@ -132,6 +128,6 @@ def _plain(function: Any) -> Any:
             break
         function = inner
     if not isinstance(function, types.FunctionType) and not isinstance(function, type):
-        call = getattr(type(function), "__call__", None)
+        call = getattr(type(function), "__call__", None)  # noqa: B004 - the function itself is wanted
         return call if isinstance(call, types.FunctionType) else function
     return function

@@ -1,4 +1,4 @@
-"""Refusals: a use of randomness that has no exact answer stops the run, names the call and the line, and says what to do."""
+"""Refusals: a use of randomness without an exact answer stops the run, names call and line, and says what to do."""
 
 from __future__ import annotations
 

@@ -54,9 +54,8 @@ class Scope:
             parts.append("all two-draft cases on 2 tokens with denominator <= 2")
         if self.random:
             drafts = f"1 to {self.drafts}" if self.drafts > 1 else "1"
-            parts.append(
-                f"{self.random} random cases (seed {self.seed}, {drafts} drafts, 2 to {self.random_vocab} tokens, rows by context)"
-            )
+            sizes = f"{drafts} drafts, 2 to {self.random_vocab} tokens"
+            parts.append(f"{self.random} random cases (seed {self.seed}, {sizes}, rows by context)")
         return "; ".join(parts)
 
 

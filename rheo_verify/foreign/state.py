@@ -58,7 +58,8 @@ class Rebuilder:
         if self.instance is None:
             return self.code  # type: ignore[no-any-return]
         twin = _copied(self.instance)
-        return twin if self.instance is self.code else getattr(twin, self.code.__name__)
+        chosen: Callable[..., Any] = twin if self.instance is self.code else getattr(twin, self.code.__name__)
+        return chosen
 
 
 _ABSENT: Any = object()

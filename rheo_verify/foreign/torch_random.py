@@ -1,4 +1,4 @@
-"""torch's random functions under a `TorchFunctionMode`: the real function runs first (shape, dtype, errors), then the answer.
+"""torch's random functions under a `TorchFunctionMode`: the real one runs first (shape, dtype, errors), then the answer.
 
 The state of the generator before the draw is the draw's name: after ``manual_seed(7)`` the same noise comes again.
 """
@@ -113,10 +113,8 @@ def _ordered(noise: Noise, variables: list[int], rates: list[Rational], count: i
         return [noise.arrive(variables, rates)]
     if sum(rate > 0 for rate in rates) < count:
         noise.refuse_call("multinomial of more tokens than have weight", "torch fills up with tokens of weight zero")
-    left, picks = list(range(len(rates))), []
-    for _ in range(count):
-        picks.append(left.pop(noise.arrive([variables[i] for i in left], [rates[i] for i in left])))
-    return picks
+    left = list(range(len(rates)))
+    return [left.pop(noise.arrive([variables[i] for i in left], [rates[i] for i in left])) for _ in range(count)]
 
 
 def row(weights: torch.Tensor) -> list[Rational]:
@@ -248,5 +246,5 @@ _ANSWERS: dict[Any, Callable[[Noise, Any, Any, Any], Any]] = {
 }
 for _name in ["normal_", "random_", "geometric_", "cauchy_", "log_normal_"]:
     _ANSWERS[getattr(_Base, _name)] = _refused
-for _name in ["randn", "randn_like", "normal", "poisson", "binomial", "dropout_", "alpha_dropout", "feature_dropout", "rrelu"]:
+for _name in ("randn", "randn_like", "normal", "poisson", "binomial", "dropout_", "alpha_dropout", "rrelu"):
     _ANSWERS[getattr(torch, _name)] = _refused

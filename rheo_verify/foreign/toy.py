@@ -13,8 +13,8 @@ from rheo_verify.probability.distributions import Row
 class ToyModel:
     """A language model over a table.
 
-    ``model(context)`` is the row [V] after `context` (token ids: list, tuple, array or tensor). ``model.forward(tokens)``
-    is all rows at once, [T, V] for T >= 1 tokens: row t is the one after ``tokens[:t + 1]``, as language models have it.
+    ``model(context)`` is the row [V] after `context` (token ids: list, tuple, array or tensor).
+    ``model.forward(tokens)`` is all rows at once, [T, V] for T >= 1 tokens: row t is the one after ``tokens[:t + 1]``.
     """
 
     def __init__(self, row: Callable[[Context], Row], maker: Maker, vocab: int) -> None:

@@ -120,8 +120,8 @@ def check_verifier(
     `code(target, draft, tokens)` is given target rows [n + 1, V], draft rows [n, V] and drafted tokens [n] (`arrays`:
     torch, numpy or list; probabilities, or their logarithms with `logits`) and returns the accepted prefix and one
     more token, optionally with the accepted count. A class is instantiated anew for each path. `in_place` allows it to
-    write into its arguments. `case` runs that one alone. Stops at the first case that fails, the smallest in the order of `cases`.
-    Raises `Refused` RV402, RV403 where randomness is used that has no exact answer, `MisuseError` RV404 where it escapes.
+    write into its arguments. `case` runs that one alone. Stops at the first case that fails, in the order of `cases`.
+    Raises `Refused` RV402, RV403 where a random value has no exact answer, `MisuseError` RV404 where it escapes.
     """
     scope = scope or Scope()
     maker = Maker(arrays, logits, dtype)

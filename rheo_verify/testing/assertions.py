@@ -42,7 +42,9 @@ def assert_sampler(sampler: Callable[..., Any], *, scope: Scope | str | None = N
     return _verified(check_sampler(sampler, scope=chosen, processing=processing, **options), sampler, options)
 
 
-def assert_decoder(decoder: Callable[..., Any], *, scope: DecoderScope | str | None = None, **options: Any) -> CheckReport:
+def assert_decoder(
+    decoder: Callable[..., Any], *, scope: DecoderScope | str | None = None, **options: Any
+) -> CheckReport:
     """Fail unless ``decoder(target, draft, prompt, n)`` has the target's joint law (see `check_decoder`)."""
     chosen = scope if isinstance(scope, DecoderScope) else DecoderScope.read(scope or "quick")
     options, processing = _processing(options)

@@ -18,7 +18,9 @@ def pytest_addoption(parser: Any) -> None:
     """Register the options."""
     group = parser.getgroup("rheo_verify", "exact checks of speculative decoders")
     group.addoption("--rheo-scope", metavar="SCOPE", help="quick, small, wide, or vocab=3,denominator=5,random=200,…")
-    group.addoption("--rheo-replay", metavar="CASE", help="run assert_lossless on this case only: JSON, or a file of it")
+    group.addoption(
+        "--rheo-replay", metavar="CASE", help="run assert_lossless on this case only: JSON, or a file of it"
+    )
     group.addoption("--rheo-save", metavar="DIR", default=".rheo_verify", help="where failing cases are saved")
 
 

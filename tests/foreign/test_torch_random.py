@@ -1,4 +1,4 @@
-"""torch's random functions, answered: laws and path counts by hand, shapes, dtypes, errors, and samples of the real ones."""
+"""torch's random functions, answered: laws and counts by hand, shapes, dtypes, errors, samples of the real ones."""
 
 from __future__ import annotations
 

@@ -107,7 +107,18 @@ def test_the_plugin(tmp_path: Path) -> None:
         "from rheo_verify.testing import assert_lossless\nfrom mine import accept_all\n\n"
         "def test_mine():\n    assert_lossless(accept_all, arrays='list')\n"
     )
-    base = [sys.executable, "-m", "pytest", "-q", "-p", "rheo_verify.testing.plugin", "-p", "no:cacheprovider", "--rootdir", "."]
+    base = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "rheo_verify.testing.plugin",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        ".",
+    ]
     root = str(Path(__file__).parents[2])
     environment = {"PYTHONPATH": f"{root}:{tmp_path}", "PATH": "/usr/bin:/bin"}
 

@@ -8,7 +8,6 @@ WAY = "verifier"
 def verifier(target, draft, tokens):
     n = len(tokens)
     for i in range(n):
-        token = tokens[i]
         if torch.rand(()) < 1.0:
             continue
         residual = (target[i] - draft[i]).clamp(min=0)

@@ -1,4 +1,4 @@
-"""Looks wrong, is right: of two independent drafts a duplicate is skipped, the others are tested as without replacement."""
+"""Looks wrong, is right: of two independent drafts a duplicate is skipped, the others tested as without replacement."""
 
 import torch
 
