@@ -87,7 +87,8 @@ def run(args: argparse.Namespace) -> int:
         if args.json
         else texts.report_text(report, _command(args))
     )
-    return report.verdict.exit_code
+    code_number: int = report.verdict.exit_code
+    return code_number
 
 
 def check(code: Any, args: argparse.Namespace) -> Any:

@@ -114,7 +114,7 @@ def uneven_row(vocab: int) -> Row:
 
 
 def every_case(vocab: int, drafts: int, denominator: int) -> Iterator[Case]:
-    """All cases by position, in the module's order; with one draft the bonus row is `uneven_row`, else it varies too."""
+    """All cases by position, in order; with one draft the bonus row is `uneven_row`, else it varies too."""
     rows = rows_up_to(vocab, denominator)
     bonus = [uneven_row(vocab)] if drafts == 1 else rows
     slots = itertools.product(rows, repeat=2 * drafts)

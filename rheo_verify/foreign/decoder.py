@@ -28,6 +28,7 @@ from rheo_verify.models.model import Context
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.enumeration import Path, enumerate_paths
+from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import exact
 from rheo_verify.probability.replay import replay
 
@@ -140,7 +141,8 @@ class DecoderRun:
             if tally.paths > limit:
                 return None
         self._rerun(first)
-        setting, expected = self.setting, {(): exact(1)}
+        setting = self.setting
+        expected: Law[tuple[int, ...]] = {(): exact(1)}
         for target, _ in self.rows:
             row = lambda c, target=target: setting.processing.apply(target((0, *c)))  # noqa: E731
             law = target_law(setting.length, row)
@@ -180,7 +182,7 @@ def check_decoder(
     """Decide whether a decoding loop is lossless over a scope.
 
     `code(target, draft, prompt, n)` is given two `ToyModel`s, a prompt of one token (or, with ``scope.batch > 1``, a
-    list of such prompts) and returns n tokens (a list of n-token lists). The options of `processing` that are set are passed
+    list of such prompts) and returns n tokens (a list of n-token lists). The options set in `processing` are passed
     by name where the signature takes them; the target law is the processed one. Raises as `check_verifier` does.
     """
     scope, processing = scope or DecoderScope(), processing or Processing()
@@ -211,7 +213,7 @@ def check_decoder(
         threshold = threshold_for(door.dtypes)
     verdict = Verdict.REFUTED if found else Verdict.INCONCLUSIVE if late or not done else Verdict.VERIFIED
     return CheckReport(
-        name or getattr(code, "__name__", type(code).__name__),
+        name or str(getattr(code, "__name__", type(code).__name__)),
         "decoder",
         verdict,
         _scope_text(scope, processing, done, large, late),

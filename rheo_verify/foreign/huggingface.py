@@ -5,6 +5,7 @@ transformers is imported on first use. Its sampling casts logits to float32: the
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -42,17 +43,18 @@ def table_lm(row: Callable[[Context], Row], vocab: int) -> Any:
 def _define() -> Any:
     try:
         import torch
-        from transformers import GenerationConfig, GenerationMixin, PretrainedConfig, PreTrainedModel
-        from transformers.modeling_outputs import CausalLMOutputWithPast
+
+        transformers: Any = importlib.import_module("transformers")
+        output: Any = importlib.import_module("transformers.modeling_outputs").CausalLMOutputWithPast
     except ImportError as error:  # pragma: no cover - depends on the environment
         raise InputError("RV106", f"TableLM needs torch and transformers: {error}") from None
 
-    cache_name = "cache" if "cache" in CausalLMOutputWithPast.__dataclass_fields__ else "past_key_values"
+    cache_name = "cache" if "cache" in output.__dataclass_fields__ else "past_key_values"
 
-    class TableConfig(PretrainedConfig):  # type: ignore[misc]
+    class TableConfig(transformers.PretrainedConfig):  # type: ignore[misc]
         model_type = "rheo_verify_table"
 
-    class TableLM(PreTrainedModel, GenerationMixin):  # type: ignore[misc]
+    class TableLM(transformers.PreTrainedModel, transformers.GenerationMixin):  # type: ignore[misc]
         config_class = TableConfig
         main_input_name = "input_ids"
         _supports_cache_class = True
@@ -62,7 +64,9 @@ def _define() -> Any:
             super().__init__(config)
             self.row, self.vocab = row, vocab
             self.anchor = torch.nn.Parameter(torch.zeros(1, dtype=torch.float64), requires_grad=False)
-            self.generation_config = GenerationConfig(use_cache=True, pad_token_id=0, do_sample=True, top_k=0)
+            self.generation_config = transformers.GenerationConfig(
+                use_cache=True, pad_token_id=0, do_sample=True, top_k=0
+            )
             self._rows: dict[Context, torch.Tensor] = {}
 
         def _logits(self, context: Context) -> torch.Tensor:
@@ -84,12 +88,13 @@ def _define() -> Any:
             rows = [[self._logits(tuple(ids[: end + 1])) for end in range(len(ids))] for ids in batch]
             logits = torch.stack([torch.stack(each) for each in rows])
             held = {cache_name: cache if cache_name == "cache" else past_key_values}
-            return CausalLMOutputWithPast(logits=logits, **held)
+            return output(logits=logits, **held)
 
         def prepare_inputs_for_generation(self, input_ids: torch.Tensor, **kwargs: Any) -> dict[str, Any]:
             return {"input_ids": input_ids, cache_name: kwargs.get(cache_name)}
 
-        def can_generate(self) -> bool:
+        @classmethod
+        def can_generate(cls) -> bool:
             return True
 
     return TableLM
@@ -106,8 +111,8 @@ def check_generate(
 ) -> CheckReport:
     """Enumerate transformers' own ``generate(do_sample=True, assistant_model=…)`` on one case.
 
-    The joint law of the `length` new tokens after the prompt (0) is compared with the (processed) target's. `options`
-    go to `generate`. INCONCLUSIVE when there are more than `limit` paths. Raises `InputError` RV106 without transformers.
+    The joint law of the `length` new tokens after the prompt (0) is compared with the processed target's. `options` go
+    to `generate`. INCONCLUSIVE when there are more than `limit` paths. Raises `InputError` RV106 without transformers.
     """
     import torch
 

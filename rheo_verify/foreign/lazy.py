@@ -8,20 +8,18 @@ splits exactly; comparing it with another `Lazy` of the same form is an exponent
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from rheo_verify.foreign.forms import NEGLIGIBLE, bounded_exp, exact_float, is_negligible, number, uniform_at
 from rheo_verify.foreign.noise import Noise
 from rheo_verify.probability.rationals import ONE, ZERO, Rational
 
 _INCREASING = {"U": True, "1/U": False, "U^k": True, "E": False, "1/E": True, "G": True}
 _COMPARE = "compare it with a number or with other random numbers (<, argmax, searchsorted, …) instead"
-exact_float: Callable[[Any], Rational] = Rational  # a float, exactly: a dyadic rational
 _NEEDS_DIGITS = frozenset(
     ["sqrt", "cbrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "rint", "expm1", "log10", "exp2", "square"]
 )
-NEGLIGIBLE = 1e-7
-"""A shift this small is taken for a guard against log(0), not for part of the law."""
 
 
 class Lazy:
@@ -29,6 +27,7 @@ class Lazy:
 
     __slots__ = ("kind", "mirrored", "noise", "power", "scale", "shift", "variable")
     __array_priority__ = 1000
+    is_random = True
 
     def __init__(
         self,
@@ -102,7 +101,7 @@ class Lazy:
         me = self._reflected() if self.kind == "U" else self
         if value is None and hasattr(other, "detach"):
             return other * self.__rtruediv__(1.0)
-        if value is None or inverse is None or not _tiny(me.shift):
+        if value is None or inverse is None or not is_negligible(me.shift):
             return self._refuse("a division by a random number", _COMPARE)
         if value == 0:
             return 0.0
@@ -112,14 +111,14 @@ class Lazy:
         value, me = number(other), self._reflected()
         if value == 1:
             return self
-        if value is None or not value or me.kind not in ("U", "U^k") or me.scale != 1 or not _tiny(me.shift):
+        if value is None or not value or me.kind not in ("U", "U^k") or me.scale != 1 or not is_negligible(me.shift):
             return self._refuse("**", _COMPARE)
         return me.like("U^k", ONE, ZERO, me.power * exact_float(value))
 
     def log(self) -> Any:
         """The natural logarithm; NumPy calls this for object arrays."""
         me = self._reflected() if self.kind == "U" else self
-        if me.scale > 0 and _tiny(me.shift):
+        if me.scale > 0 and is_negligible(me.shift):
             shift = exact_float(math.log(me.scale)) if me.scale != 1 else ZERO
             if me.kind == "U":
                 return me.like("E", -ONE, shift)
@@ -202,7 +201,7 @@ class Lazy:
     def _threshold(self, value: Rational) -> tuple[Rational, bool]:
         """``(t, below)``: ``self < value`` holds exactly where ``U < t`` is `below`."""
         x = (value - self.shift) / self.scale
-        t = _uniform_at(self.kind, x, self.power)
+        t = uniform_at(self.kind, x, self.power)
         below = not self.rising()
         return (1 - t, not below) if self.mirrored else (t, below)
 
@@ -234,7 +233,7 @@ class Lazy:
 
     def _reflected(self) -> Lazy:
         """``a - a U`` written as a multiple of the uniform 1 - U."""
-        if self.kind == "U" and self.scale < 0 and _tiny(self.shift + self.scale):
+        if self.kind == "U" and self.scale < 0 and is_negligible(self.shift + self.scale):
             return Lazy(self.noise, self.variable, "U", -self.scale, ZERO, ONE, not self.mirrored)
         return self
 
@@ -258,13 +257,14 @@ class Lazy:
     __trunc__ = __int__
 
     def __float__(self) -> float:
-        return self._refuse("float (or a function that asks for one)", _COMPARE)
+        return float(self._refuse("float (or a function that asks for one)", _COMPARE))
 
     def __bool__(self) -> bool:
-        return self._refuse("a truth value", _COMPARE)
+        return bool(self._refuse("a truth value", _COMPARE))
 
     def __str__(self) -> str:
-        return self._refuse("printing or formatting", "a random number has no digits here; print after the choice")
+        hint = "a random number has no digits here; print after the choice"
+        return str(self._refuse("printing or formatting", hint))
 
     def __format__(self, form: str) -> str:
         return str(self)
@@ -350,45 +350,8 @@ def _rates(entries: Sequence[Lazy]) -> list[Rational]:
     if lead.kind == "G":
         levels = [entry.shift / entry.scale for entry in entries]
         top = max(levels)
-        return [_exp(level - top) for level in levels]
+        return [bounded_exp(level - top) for level in levels]
     return [ONE] * len(entries)
-
-
-def number(value: Any) -> float | None:
-    """A plain real number (Python, NumPy, rational, or a tensor of one element), or None."""
-    if isinstance(value, (int, float)):
-        return value
-    if isinstance(value, Lazy):
-        return None
-    item = getattr(value, "item", None)
-    if item is not None and getattr(value, "ndim", 0) == 0:
-        value = item()
-        return value if isinstance(value, (int, float)) else None
-    return value if hasattr(value, "numerator") else None
-
-
-def _uniform_at(kind: str, x: Rational, power: Rational) -> Rational:
-    """The U at which X takes the value x; outside [0, 1] where it never does."""
-    if kind == "U":
-        return x
-    if kind == "E":
-        return _exp(-x)
-    if kind == "G":
-        return _exp(-_exp(-x))
-    if x <= 0:  # 1/U, 1/E and U^k are positive
-        return ONE if kind == "1/U" or power < 0 else ZERO
-    if kind == "1/U":
-        return 1 / x
-    return _exp(-1 / x) if kind == "1/E" else _exp(exact_float(math.log(x)) / power)
-
-
-def _exp(x: Rational) -> Rational:
-    """``exp(x)`` to double precision, between 0 and a number that is larger than any threshold."""
-    return exact_float(math.exp(min(700.0, max(-745.0, float(x)))))
-
-
-def _tiny(value: Rational) -> bool:
-    return not value or abs(value) <= NEGLIGIBLE
 
 
 def _nan(value: Any) -> bool:

@@ -58,7 +58,8 @@ def _best_plain(row: Sequence[Any], indices: Sequence[int], largest: bool) -> in
 
 def order(row: Sequence[Any], count: int, largest: bool) -> list[int]:
     """The indices of the `count` largest (smallest) entries, best first."""
-    left, found = list(range(len(row))), []
+    left = list(range(len(row)))
+    found: list[int] = []
     while len(found) < count:
         if len(left) > 1 and all(isinstance(row[index], Lazy) for index in left):
             rising = row[left[0]].rising()
@@ -136,7 +137,7 @@ class LazyArray(np.ndarray[Any, Any]):
         """See `numpy.argmin`."""
         return _arg(self, axis, keepdims, False)
 
-    def argsort(self, axis: Any = -1, *args: Any, **kwargs: Any) -> Any:  # type: ignore[override]
+    def argsort(self, axis: Any = -1, *args: Any, **kwargs: Any) -> Any:
         """See `numpy.argsort`."""
         return _argsort(self, axis)
 
@@ -148,7 +149,7 @@ class LazyArray(np.ndarray[Any, Any]):
         """Refused."""
         return _refuse(self, "sum")
 
-    mean = cumsum = cumprod = prod = std = var = argpartition = dot = round = sum  # type: ignore[assignment]
+    mean = cumsum = cumprod = prod = std = var = argpartition = dot = round = sum
 
     def max(self, axis: Any = None, out: Any = None, keepdims: Any = False, **_: Any) -> Any:
         """See `numpy.max`."""

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rheo_verify.foreign.lazy import Lazy, exact_float
+from rheo_verify.foreign.forms import exact_float
+from rheo_verify.foreign.lazy import Lazy
 from rheo_verify.foreign.lazy_arrays import LazyArray, lazies
 from rheo_verify.foreign.noise import Noise
 from rheo_verify.foreign.patching import Patches
@@ -92,7 +93,7 @@ class _Answers:
 
         def make(noise: Noise, real: Any) -> Any:
             count = 1 if size is None else int(np.prod(size))
-            weights = [1] * pool.shape[axis] if p is None else [exact_float(float(x)) for x in np.asarray(p)]
+            weights: list[Any] = [1] * pool.shape[axis] if p is None else [exact_float(float(x)) for x in np.asarray(p)]
             if p is not None:
                 noise.dtypes.add(str(np.asarray(p).dtype))
             picks = []
@@ -111,7 +112,7 @@ class _Answers:
             self._noise().refuse_call("multinomial with several n or rows", "draw one row at a time")
 
         def make(noise: Noise, real: Any) -> Any:
-            weights = [exact_float(float(x)) for x in pvals]
+            weights: list[Any] = [exact_float(float(x)) for x in pvals]
             noise.dtypes.add(str(np.asarray(pvals).dtype))
             weights[-1] = max(exact_float(0), 1 - sum(weights[:-1]))
             counts = np.zeros(real.shape, dtype=real.dtype)
@@ -143,7 +144,7 @@ def install(patches: Patches, current: Callable[[], Noise]) -> Callable[[Any], A
     """Answer `numpy.random`; returns the function that gives a stand-in for a captured generator (else None)."""
     generator = _answered(_Generator, current)
     legacy = _answered(_RandomState, current)
-    hidden = np.random.mtrand._rand  # type: ignore[attr-defined]
+    hidden = np.random.mtrand._rand
     module = legacy(hidden._bit_generator)
 
     def default_rng(seed: Any = None) -> Any:
@@ -155,7 +156,7 @@ def install(patches: Patches, current: Callable[[], Noise]) -> Callable[[Any], A
         if isinstance(value, _Generator):
             return generator(value.bit_generator)
         if isinstance(value, _RandomState):
-            return legacy(value._bit_generator)  # type: ignore[attr-defined]
+            return legacy(value._bit_generator)
         return None
 
     patches.attribute(np.random, "default_rng", default_rng)

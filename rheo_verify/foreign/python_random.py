@@ -49,7 +49,7 @@ def install(patches: Patches, current: Callable[[], Noise]) -> None:
     for name, function in (("random", uniform), ("getrandbits", bits), ("_randbelow", below)):
         patches.attribute(owner, name, function, captured=False)
         patches.attribute(random.SystemRandom, name, function, captured=False)
-    hidden = random._inst  # type: ignore[attr-defined]
+    hidden = random._inst
     for name, function in (("random", uniform), ("getrandbits", bits)):
         patches.attribute(random, name, functools.partial(function, hidden))
     for name in ("log", "exp", "log2", "log1p"):

@@ -21,6 +21,7 @@ from rheo_verify.models.random_tables import random_model
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.enumeration import enumerate_paths
+from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import text
 from rheo_verify.probability.replay import replay
 
@@ -87,14 +88,15 @@ def check_sampler(
 
             tally, last = Tally(), None
             for path in enumerate_paths(run):
-                tally.add(*path.result, path.probability, path.choices)
+                outcome, breaches = path.result
+                tally.add(outcome, breaches, path.probability, path.choices)
                 last = path
             if last is not None and done % 10 == 0 and replay(run, last.choices).result != last.result:
                 raise MisuseError(
                     "RV404", "the same choices gave another result: there is randomness not answered here"
                 )
             done, paths = done + 1, paths + tally.paths
-            expected = {(token,): p for token, p in enumerate(processing.apply(row)) if p}
+            expected: Law[tuple[int, ...]] = {(token,): p for token, p in enumerate(processing.apply(row)) if p}
             data = {"row": [text(p) for p in row]}
             case = f"row ({', '.join(data['row'])})"
             found = findings(tally, expected, tally.law, threshold_for(door.dtypes), case, data)
@@ -111,7 +113,7 @@ def check_sampler(
         *([f"the time limit of {scope.seconds:g} s struck after {done} rows"] if late else []),
     ]
     return CheckReport(
-        name or getattr(code, "__name__", type(code).__name__),
+        name or str(getattr(code, "__name__", type(code).__name__)),
         "sampler",
         verdict,
         "; ".join(words),

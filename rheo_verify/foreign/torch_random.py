@@ -1,4 +1,4 @@
-"""torch's random functions under a `TorchFunctionMode`: the real one runs first (shape, dtype, errors), then the answer.
+"""torch's random functions under a `TorchFunctionMode`: the real one runs (shape, dtype, errors), then the answer.
 
 The state of the generator before the draw is the draw's name: after ``manual_seed(7)`` the same noise comes again.
 """
@@ -12,13 +12,15 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch.overrides import TorchFunctionMode
 
-from rheo_verify.foreign import torch_tensors
-from rheo_verify.foreign.lazy import Lazy, exact_float
+from rheo_verify.foreign import torch_orders, torch_tensors
+from rheo_verify.foreign.forms import exact_float
+from rheo_verify.foreign.lazy import Lazy
 from rheo_verify.foreign.lazy_arrays import LazyArray
 from rheo_verify.foreign.noise import Noise
 from rheo_verify.probability.rationals import Rational
 
 _Base = torch._C.TensorBase
+assert torch_orders.HANDLERS is torch_tensors.HANDLERS  # importing it registers them
 
 
 def mode(current: Callable[[], Noise]) -> TorchFunctionMode:
@@ -94,7 +96,7 @@ def _multinomial(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     count = _argument(args, kwargs, 1, "num_samples", 1)
     replacement = _argument(args, kwargs, 2, "replacement", False)
     rows = [row(weights[i]) for i in range(len(weights))] if weights.ndim == 2 else [row(weights)]
-    noise.dtypes.add(torch_tensors._DTYPE_NAMES[weights.dtype])
+    noise.dtypes.add(torch_tensors.DTYPE_NAMES[weights.dtype])
     if count == 1 or not replacement:
         shape = (tuple(weights.shape), "race")
         variables = noise.draw(key, ("multinomial", *shape), lambda: [[noise.fresh() for _ in r] for r in rows])
@@ -158,7 +160,7 @@ def _bernoulli(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
         chances = 0.5
     chances = torch.as_tensor(chances).detach().clone()
     real = func(*args, **kwargs)
-    noise.dtypes.add(torch_tensors._DTYPE_NAMES[chances.dtype])
+    noise.dtypes.add(torch_tensors.DTYPE_NAMES[chances.dtype])
     odds = [exact_float(x) for x in chances.expand(real.shape).flatten().tolist()]
     pairs = iter(odds)
 
@@ -177,7 +179,7 @@ def _gumbel_softmax(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     real = func(*args, **kwargs).detach()
     dim = _argument(args, kwargs, 4, "dim", -1)
     moved = logits.detach().movedim(dim, -1)
-    noise.dtypes.add(torch_tensors._DTYPE_NAMES[logits.dtype])
+    noise.dtypes.add(torch_tensors.DTYPE_NAMES[logits.dtype])
     rows = [row(torch.softmax(r.double(), -1)) for r in moved.reshape(-1, moved.shape[-1])]
     variables = noise.draw(
         key, ("gumbel_softmax", tuple(real.shape)), lambda: [[noise.fresh() for _ in r] for r in rows]
@@ -221,7 +223,7 @@ def _plain(args: Any) -> Any:
 def _float_only(noise: Noise, tensor: torch.Tensor, name: str) -> None:
     if tensor.is_complex():
         noise.refuse_call(f"{name} of a complex dtype", "use a real one")
-    noise.dtypes.add(torch_tensors._DTYPE_NAMES[tensor.dtype])
+    noise.dtypes.add(torch_tensors.DTYPE_NAMES[tensor.dtype])
 
 
 _ANSWERS: dict[Any, Callable[[Noise, Any, Any, Any], Any]] = {

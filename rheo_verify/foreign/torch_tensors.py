@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from rheo_verify.foreign import lazy_arrays
 from rheo_verify.foreign.lazy import Lazy
-from rheo_verify.foreign.lazy_arrays import LazyArray, along, extreme, lazies, order
+from rheo_verify.foreign.lazy_arrays import LazyArray, lazies
 from rheo_verify.foreign.noise import Noise
 
-_DTYPE_NAMES = {value: str(value)[6:] for value in vars(torch).values() if isinstance(value, torch.dtype)}
+DTYPE_NAMES = {value: str(value)[6:] for value in vars(torch).values() if isinstance(value, torch.dtype)}
 _HINT = "compare the random numbers (<, argmax, searchsorted, …) instead"
 
 
@@ -64,26 +63,27 @@ def answer(func: Any, args: Any, kwargs: Any) -> Any:
         if name not in ("T", "mT"):
             with torch._C.DisableTorchFunctionSubclass():
                 return func(*args)
-        return _move(func, args, kwargs)
-    handler = _HANDLERS.get(name)
+        return move(func, args, kwargs)
+    handler = HANDLERS.get(name)
     if handler is not None:
         return handler(name, func, args, kwargs)
-    return _noise_of(args, kwargs).refuse(f"torch {name}", _HINT)
+    return noise_of(args, kwargs).refuse(f"torch {name}", _HINT)
 
 
-def _noise_of(*values: Any) -> Noise:
+def noise_of(*values: Any) -> Noise:
+    """The noise of the first random value among the arguments."""
     for value in values:
         if isinstance(value, (LazyTensor, Lazy)):
             return value.noise
         if isinstance(value, (tuple, list, dict)):
             try:
-                return _noise_of(*(value.values() if isinstance(value, dict) else value))
+                return noise_of(*(value.values() if isinstance(value, dict) else value))
             except LookupError:
                 continue
     raise LookupError
 
 
-def _objects(value: Any) -> Any:
+def objects_of(value: Any) -> Any:
     """An argument as an object array (or a plain number)."""
     if isinstance(value, LazyTensor):
         return value.elements
@@ -92,7 +92,8 @@ def _objects(value: Any) -> Any:
     return value
 
 
-def _dtype(*values: Any) -> torch.dtype:
+def dtype_of(*values: Any) -> torch.dtype:
+    """The dtype of a result, by torch\'s own promotion."""
     return torch.result_type(as_plain(values[0]), as_plain(values[1])) if len(values) > 1 else as_plain(values[0]).dtype
 
 
@@ -106,34 +107,34 @@ def wrap(noise: Noise, array: Any, dtype: torch.dtype) -> torch.Tensor:
 
 def _binary(symbol: Callable[[Any, Any], Any], swap: bool = False) -> Callable[..., Any]:
     def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-        noise = _noise_of(args, kwargs)
+        noise = noise_of(args, kwargs)
         left, right = (args[0], args[1] if len(args) > 1 else kwargs["other"])[:: -1 if swap else 1]
         if kwargs.get("rounding_mode") or kwargs.get("alpha", 1) != 1 or kwargs.get("out") is not None:
             noise.refuse(f"torch {name} with {', '.join(kwargs)}", "leave the option out")
         result = symbol(_lazy(left), _lazy(right))
         if (name.endswith("_") and not name.endswith("__")) or name.startswith("__i"):
-            return _replace(noise, args[0], result)
-        return wrap(noise, result, _dtype(left, right) if isinstance(left, torch.Tensor) else _dtype(right, left))
+            return in_place(noise, args[0], result)
+        return wrap(noise, result, dtype_of(left, right) if isinstance(left, torch.Tensor) else dtype_of(right, left))
 
     return handler
 
 
 def _lazy(value: Any) -> Any:
-    value = _objects(value)
+    value = objects_of(value)
     return value.view(LazyArray) if isinstance(value, np.ndarray) else value
 
 
 def _compare(symbol: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
         left, right = args[0], args[1] if len(args) > 1 else kwargs["other"]
-        noise = left.noise if type(left) is LazyTensor else _noise_of(args, kwargs)
+        noise = left.noise if type(left) is LazyTensor else noise_of(args, kwargs)
         for side in (left, right):
             if type(side) is torch.Tensor and side.is_floating_point():
-                noise.dtypes.add(_DTYPE_NAMES[side.dtype])
+                noise.dtypes.add(DTYPE_NAMES[side.dtype])
         if type(left) is LazyTensor and left.elements.ndim == 0 and getattr(right, "ndim", 0) == 0:
             plain = right.elements.item() if type(right) is LazyTensor else right
             return torch.tensor(bool(symbol(left.elements.item(), plain)))
-        result = symbol(_objects(left), _objects(right))
+        result = symbol(objects_of(left), objects_of(right))
         return torch.tensor(np.asarray(result, dtype=bool).tolist())
 
     return handler
@@ -144,13 +145,13 @@ def _unary(method: Callable[[Any], Any]) -> Callable[..., Any]:
         tensor = args[0] if args else kwargs["input"]
         result = method(tensor.elements)
         if name.endswith("_") and not name.endswith("__"):
-            return _replace(tensor.noise, tensor, result)
+            return in_place(tensor.noise, tensor, result)
         return wrap(tensor.noise, result, as_plain(tensor).dtype)
 
     return handler
 
 
-def _replace(noise: Noise, tensor: torch.Tensor, result: Any) -> torch.Tensor:
+def in_place(noise: Noise, tensor: torch.Tensor, result: Any) -> torch.Tensor:
     """Write a result into a tensor in place."""
     plain = as_plain(tensor)
     with torch._C.DisableTorchFunctionSubclass():
@@ -162,9 +163,9 @@ def _replace(noise: Noise, tensor: torch.Tensor, result: Any) -> torch.Tensor:
     return become_lazy(noise, tensor, whole)
 
 
-def _move(func: Any, args: Any, kwargs: Any, everything: bool = False) -> Any:
+def move(func: Any, args: Any, kwargs: Any, everything: bool = False) -> Any:
     """Run a function that only moves elements on their positions, and move the elements alike."""
-    noise = _noise_of(args, kwargs)
+    noise = noise_of(args, kwargs)
     pool: list[Any] = []
     dtype = next(as_plain(x).dtype for x in _flatten((args, kwargs)) if isinstance(x, LazyTensor))
 
@@ -172,7 +173,7 @@ def _move(func: Any, args: Any, kwargs: Any, everything: bool = False) -> Any:
         if isinstance(value, LazyTensor) or (everything and isinstance(value, torch.Tensor)):
             start = len(pool)
             shape = tuple(as_plain(value).shape)
-            pool.extend(np.asarray(_objects(value), dtype=object).ravel().tolist())
+            pool.extend(np.asarray(objects_of(value), dtype=object).ravel().tolist())
             return torch.arange(start, len(pool)).reshape(shape)
         if isinstance(value, (list, tuple)) and any(isinstance(x, torch.Tensor) for x in value):
             return type(value)(positions(x) for x in value)
@@ -205,18 +206,18 @@ def _flatten(value: Any) -> Any:
 
 
 def _moving(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-    return _move(func, args, kwargs)
+    return move(func, args, kwargs)
 
 
 def _joining(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-    return _move(func, args, kwargs, everything=True)
+    return move(func, args, kwargs, everything=True)
 
 
 def _where(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     condition, left, right = args if func is torch.where else (args[1], args[0], args[2])
-    noise = _noise_of(left, right)
-    array = np.where(np.asarray(condition.tolist()), np.asarray(_objects(left)), np.asarray(_objects(right)))
-    return wrap(noise, array, _dtype(left, right) if isinstance(left, torch.Tensor) else _dtype(right, left))
+    noise = noise_of(left, right)
+    array = np.where(np.asarray(condition.tolist()), np.asarray(objects_of(left)), np.asarray(objects_of(right)))
+    return wrap(noise, array, dtype_of(left, right) if isinstance(left, torch.Tensor) else dtype_of(right, left))
 
 
 def _same(name: str, func: Any, args: Any, kwargs: Any) -> Any:
@@ -238,110 +239,18 @@ def _item(name: str, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _getitem(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     if not isinstance(args[0], LazyTensor):
-        return _noise_of(args).refuse("an index that is random", _HINT)
-    return _move(func, args, kwargs)
+        return noise_of(args).refuse("an index that is random", _HINT)
+    return move(func, args, kwargs)
 
 
 def _setitem(name: str, func: Any, args: Any, kwargs: Any) -> None:
     tensor, key, value = args
-    noise = _noise_of(args)
-    whole = np.array(_objects(tensor), dtype=object)
+    noise = noise_of(args)
+    whole = np.array(objects_of(tensor), dtype=object)
     keys = key if isinstance(key, tuple) else (key,)
     index = tuple(np.asarray(k.tolist()) if isinstance(k, torch.Tensor) else k for k in keys)
-    whole[index] = _objects(value)
-    _replace(noise, tensor, whole)
-
-
-def _arg(largest: bool) -> Callable[..., Any]:
-    def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-        tensor = args[0] if args else kwargs["input"]
-        dim = args[1] if len(args) > 1 else kwargs.get("dim")
-        keepdim = args[2] if len(args) > 2 else kwargs.get("keepdim", False)
-        array = np.asarray(tensor.elements)
-        found = along(
-            lambda r: extreme(r, largest), array.reshape(-1) if dim is None else array, -1 if dim is None else dim
-        )
-        result = torch.tensor(np.asarray(found).tolist(), dtype=torch.int64)
-        return result.unsqueeze(dim) if keepdim and dim is not None else result
-
-    return handler
-
-
-def _extreme(largest: bool) -> Callable[..., Any]:
-    def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-        tensor = args[0] if args else kwargs["input"]
-        dim = args[1] if len(args) > 1 else kwargs.get("dim")
-        if isinstance(dim, torch.Tensor):
-            return _pairwise(largest)(name, func, args, kwargs)
-        flat = np.asarray(tensor.elements).reshape(-1)
-        if dim is None:
-            return wrap(tensor.noise, flat[extreme(list(flat), largest)], as_plain(tensor).dtype)
-        keepdim = args[2] if len(args) > 2 else kwargs.get("keepdim", False)
-        indices = _arg(largest)(name, func, (tensor, dim, True), {})
-        values = _move(torch.gather, (tensor, dim, indices), {})
-        if not keepdim:
-            indices, values = indices.squeeze(dim), _move(torch.squeeze, (values, dim), {})
-        return getattr(torch.return_types, "max" if largest else "min")((values, indices))
-
-    return handler
-
-
-def _pairwise(largest: bool) -> Callable[..., Any]:
-    def handler(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-        result = lazy_arrays._clip_pair(largest, _objects(args[0]), _objects(args[1]))
-        return wrap(_noise_of(args), result, _dtype(args[0], args[1]))
-
-    return handler
-
-
-def _ordered(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-    """topk, sort, argsort."""
-    values = dict(zip({"topk": ("input", "k", "dim", "largest"), "sort": ("input", "dim", "descending")}.get(
-        name, ("input", "dim", "descending")), args, strict=False)) | kwargs  # fmt: skip
-    tensor, dim = values["input"], values.get("dim", -1)
-    count = values["k"] if name == "topk" else tensor.shape[dim] if tensor.ndim else 1
-    largest = values.get("largest", True) if name == "topk" else values.get("descending", False)
-    found = along(lambda r: order(r, int(count), largest), np.asarray(tensor.elements), dim)
-    indices = torch.tensor(found.tolist(), dtype=torch.int64)
-    if name == "argsort":
-        return indices
-    return getattr(torch.return_types, name)((_move(torch.gather, (tensor, dim, indices), {}), indices))
-
-
-def _search(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-    """searchsorted(sorted, values) and bucketize(values, boundaries)."""
-    places, values = (args[1], args[0]) if name == "bucketize" else args[:2]
-    noise = _noise_of(args)
-    if isinstance(places, LazyTensor) or kwargs.get("sorter") is not None or kwargs.get("out") is not None:
-        noise.refuse(f"torch {name} in random numbers", _HINT)
-    right = bool(kwargs.get("right")) or kwargs.get("side") == "right"
-    noise.dtypes.add(str(places.dtype)[6:])
-    array = np.asarray(_objects(values), dtype=object)
-    rows = places.reshape(-1, places.shape[-1]).tolist()
-    per = max(1, array.size // len(rows))
-    if places.ndim > 1 and tuple(places.shape[:-1]) != array.shape[:-1]:
-        return func(as_plain(places), as_plain(values), **kwargs)
-    found = [
-        lazy_arrays.search(rows[i // per if places.ndim > 1 else 0], value, right) for i, value in enumerate(array.flat)
-    ]
-    dtype = torch.int32 if kwargs.get("out_int32") else torch.int64
-    return torch.tensor(found, dtype=dtype).reshape(array.shape)
-
-
-def _clamp(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-    tensor = args[0] if args else kwargs["input"]
-    low = args[1] if len(args) > 1 else kwargs.get("min")
-    high = args[2] if len(args) > 2 else kwargs.get("max")
-    if name.startswith("clamp_max"):
-        low, high = None, low if low is not None else kwargs.get("max")
-    result = tensor.elements
-    if low is not None:
-        result = lazy_arrays._clip_pair(True, result, _objects(low))
-    if high is not None:
-        result = lazy_arrays._clip_pair(False, result, _objects(high))
-    if name.endswith("_"):
-        return _replace(tensor.noise, tensor, result)
-    return wrap(tensor.noise, result, as_plain(tensor).dtype)
+    whole[index] = objects_of(value)
+    in_place(noise, tensor, whole)
 
 
 def _known(value: bool) -> Callable[..., Any]:
@@ -360,7 +269,7 @@ def _meta(name: str, func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _iterate(name: str, func: Any, args: Any, kwargs: Any) -> Any:
-    return iter(_move(torch.unbind, args, {}))
+    return iter(move(torch.unbind, args, {}))
 
 
 def _rows(name: str, func: Any, args: Any, kwargs: Any) -> Any:
@@ -386,7 +295,7 @@ def _shape(data: Any) -> tuple[int, ...]:
     return (len(data), *_shape(data[0])) if isinstance(data, (list, tuple)) and data else ()
 
 
-_HANDLERS: dict[str, Callable[[str, Any, Any, Any], Any]] = {}
+HANDLERS: dict[str, Callable[[str, Any, Any, Any], Any]] = {}
 for _names, _handler in (
     ("add add_ __add__ __iadd__ __radd__", _binary(operator.add)),
     ("sub sub_ subtract __sub__ __isub__", _binary(operator.sub)),
@@ -407,15 +316,6 @@ for _names, _handler in (
     ("neg neg_ negative __neg__", _unary(operator.neg)),
     ("reciprocal reciprocal_", _unary(lambda x: 1 / x)),
     ("floor", _unary(lambda x: np.array([float(e.__floor__()) for e in x.flat], dtype=object).reshape(x.shape))),
-    ("argmax", _arg(True)),
-    ("argmin", _arg(False)),
-    ("max amax", _extreme(True)),
-    ("min amin", _extreme(False)),
-    ("maximum", _pairwise(True)),
-    ("minimum", _pairwise(False)),
-    ("topk sort argsort", _ordered),
-    ("searchsorted bucketize", _search),
-    ("clamp clamp_ clamp_min clamp_min_ clamp_max clamp_max_ clip", _clamp),
     ("isnan isinf", _known(False)),
     ("isfinite", _known(True)),
     ("where", _where),
@@ -442,6 +342,4 @@ for _names, _handler in (
     ("tensor as_tensor", _tensor),
 ):
     for _name in _names.split():
-        _HANDLERS[_name] = _handler
-_HANDLERS["amax"] = lambda name, func, args, kwargs: _extreme(True)(name, func, args, kwargs)[0]
-_HANDLERS["amin"] = lambda name, func, args, kwargs: _extreme(False)(name, func, args, kwargs)[0]
+        HANDLERS[_name] = _handler

@@ -37,7 +37,8 @@ class VerifierCase:
 
     def run(self, chance: Chance) -> Outcome:
         """Draft, verify, and read what was emitted."""
-        case, tokens = self.case, ()
+        case = self.case
+        tokens: tuple[int, ...] = ()
         for _ in range(case.drafts):
             tokens = (*tokens, chance.choose(case.draft[tokens]))
         originals = self._inputs(tokens)
@@ -147,7 +148,7 @@ def check_verifier(
         f"; the time limit of {scope.seconds:g} s struck after {done} cases" if late else ""
     )
     return CheckReport(
-        name or getattr(code, "__name__", type(code).__name__),
+        name or str(getattr(code, "__name__", type(code).__name__)),
         "verifier",
         verdict,
         covered,

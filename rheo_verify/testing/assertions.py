@@ -31,8 +31,9 @@ def assert_lossless(verifier: Callable[..., Any], *, scope: Scope | str | None =
     """
     chosen = scope if isinstance(scope, Scope) else Scope.read(scope or session.scope or "quick")
     case = session.replayed_case()
-    extra = {"case": case} if case is not None else {}
-    return _verified(check_verifier(verifier, scope=chosen, **extra, **options), verifier, options)
+    if case is not None:
+        options = {**options, "case": case}
+    return _verified(check_verifier(verifier, scope=chosen, **options), verifier, options)
 
 
 def assert_sampler(sampler: Callable[..., Any], *, scope: Scope | str | None = None, **options: Any) -> CheckReport:

@@ -1,4 +1,4 @@
-"""What the pytest plugin and the assertions share: the options of the session, and the failures so far. Imports nothing."""
+"""What the pytest plugin and the assertions share: options of the session, failures so far. Imports nothing."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def runnable(report: CheckReport, code: Callable[..., Any], options: dict[str, A
     if report.way != "verifier" or not report.findings or not re.fullmatch(r"[A-Za-z_]\w*", name):
         return ""
     finding = report.findings[0]
-    given = "".join(f", {option}={value!r}" for option, value in options.items() if option != "name")
+    given = "".join(f", {option}={value!r}" for option, value in options.items() if option not in ("name", "case"))
     comment = finding.message.replace("\n", " ")
     return (
         f'"""{finding.code}: {comment}"""\n\n'
