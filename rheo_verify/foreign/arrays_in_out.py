@@ -57,6 +57,10 @@ class Maker:
             return np.array(list(tokens), dtype=np.int64)
         return list(tokens)
 
+    def numbers(self, values: Sequence[float]) -> Any:
+        """Plain floats [n], e.g. coins."""
+        return self._array(list(values))
+
     def _row(self, row: Any) -> list[float]:
         values = [float(value) for value in row]
         return [math.log(value) if value > 0 else -math.inf for value in values] if self.logits else values
