@@ -61,3 +61,20 @@ CODES: dict[str, str] = {
     "RV504": "a search state does not belong to this search",
     "RV505": "no static tree: the number of candidates would depend on the draw",
 }
+CODES |= {
+    "RV401": "the law of the emitted tokens is not the target's",
+    "RV402": "a random value is used in a way that has no exact answer",
+    "RV403": "a random function, or these arguments of it, are not answered",
+    "RV404": "the same choices gave another result: randomness escaped",
+    "RV405": "the code under test raised an exception",
+    "RV406": "what was returned is not a sequence of token ids of a possible length",
+    "RV407": "a token of target probability zero was emitted",
+    "RV408": "the tokens before the last are not the drafted ones",
+    "RV409": "the accepted count is not the number of accepted drafts",
+    "RV410": "an input was changed in place",
+    "RV411": "the draft distribution handed over is not the one drafted from",
+    "RV412": "drafts are verified in another order than they were drawn",
+    "RV413": "a row that was handed over is not a distribution",
+    "RV414": "u <= p/q accepts at u = 0 (a warning)",
+    "RV415": "drafting and verification share randomness (a warning)",
+}
