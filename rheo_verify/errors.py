@@ -1,6 +1,7 @@
 """Every message the project raises on purpose carries a stable code, each with a page in docs/.
 
-Codes: RV1xx bad input (exit code 2), RV2xx a limit was reached (exit code 3), RV3xx misuse of the library.
+Codes: RV1xx bad input (exit code 2), RV2xx a limit was reached (exit code 3), RV3xx misuse of the library,
+RV6xx checkpoints of real models and transcripts (exit code 2).
 """
 
 from __future__ import annotations
@@ -53,4 +54,12 @@ CODES: dict[str, str] = {
     "RV203": "interrupted",
     "RV301": "a choice without weight",
     "RV302": "the same program took another path when run again",
+    "RV600": "an optional package is not installed",
+    "RV601": "a checkpoint cannot be read",
+    "RV602": "a checkpoint's configuration is not one that is implemented",
+    "RV603": "a checkpoint's weights are not the ones its configuration asks for",
+    "RV604": "a head's vocabulary map is wrong",
+    "RV605": "a head does not fit the target",
+    "RV606": "a transcript line cannot be used",
+    "RV607": "the state of an audit does not fit",
 }

@@ -55,6 +55,7 @@ def text() -> torch.Tensor:
 
 
 def windows(data: torch.Tensor, batch: int, length: int, generator: torch.Generator) -> torch.Tensor:
+    """A batch of random stretches of the text."""
     starts = torch.randint(0, len(data) - length, (batch,), generator=generator)
     rows = torch.stack([data[start : start + length] for start in starts])
     rows[::8, 0] = 0  # some windows start a sequence
@@ -68,6 +69,7 @@ def rate(step: int, steps: int, top: float) -> float:
 
 
 def train_target(data: torch.Tensor, held_out: torch.Tensor, steps: int) -> LlamaForCausalLM:
+    """Train the target by next-byte prediction."""
     torch.manual_seed(0)
     model = LlamaForCausalLM(
         LlamaConfig(
@@ -170,6 +172,7 @@ def steps_of_head(head: Eagle3Head, hidden: torch.Tensor, tokens: torch.Tensor, 
 def train_head(
     target: LlamaForCausalLM, data: torch.Tensor, held_out: torch.Tensor, steps: int, depth: int = 3
 ) -> tuple[Eagle3Head, dict[str, torch.Tensor]]:
+    """Train the head towards the target's own rows; returns it with its maps."""
     head, maps = new_head(data, target.get_input_embeddings().weight.detach())
     trained = [value for value in head.weights.values() if value.requires_grad]
     print(f"head: {sum(p.numel() for p in trained):,} parameters")
@@ -213,6 +216,7 @@ def train_head(
 
 
 def main() -> None:
+    """Train both and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=HERE / "byte-llama")
     parser.add_argument("--steps", type=int, default=900)

@@ -8,8 +8,8 @@ from typing import Any
 from rheo_verify.errors import InputError
 from rheo_verify.models.eagle3_config import Eagle3Config, read_config
 from rheo_verify.models.eagle3_head import Eagle3Head
-from rheo_verify.models.tensor_files import read_tensors
 from rheo_verify.models.table_file import read_json
+from rheo_verify.models.tensor_files import read_tensors
 
 Tensor = Any
 _EMBEDDING = "embed_tokens.weight"
@@ -68,7 +68,8 @@ def load_head(
     config = read_config(data, f"{folder}/config.json")
     tensors = {_canonical(key): value for key, value in read_tensors(folder).items()}
     check_keys(config, tensors, str(folder))
-    to_target = target_ids(config, tensors, str(folder))
+    to_target, order = target_ids(config, tensors, str(folder)).sort()
+    tensors["lm_head.weight"] = tensors["lm_head.weight"][order]  # draft ids in the order of target ids: so go ties
     own = _EMBEDDING in tensors
     if not own:
         if target_embedding is None:
@@ -92,11 +93,14 @@ def check_keys(config: Eagle3Config, tensors: dict[str, Tensor], where: str) -> 
     for key, value in tensors.items():
         if key not in expected and key not in (*_MAPS, _EMBEDDING):
             raise InputError("RV603", f"{where}: unknown weight {key!r}; what it would do is not implemented")
-        wanted = expected.get(key) or {
-            _EMBEDDING: (config.vocab, config.hidden),
-            "d2t": (config.draft_vocab,),
-            "t2d": (config.vocab,),
-        }[key]
+        wanted = (
+            expected.get(key)
+            or {
+                _EMBEDDING: (config.vocab, config.hidden),
+                "d2t": (config.draft_vocab,),
+                "t2d": (config.vocab,),
+            }[key]
+        )
         if tuple(value.shape) != wanted:
             raise InputError("RV603", f"{where}: {key} has shape {tuple(value.shape)}, the configuration says {wanted}")
         if value.is_floating_point() and not bool(value.isfinite().all()):
