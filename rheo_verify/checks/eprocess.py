@@ -33,7 +33,7 @@ class Power:
 
 @dataclass
 class EProcess:
-    """The running state: logarithmic wealth of each bet, and the highest average so far. Small, and picklable as JSON."""
+    """The running state: logarithmic wealth of each bet, and the highest average so far. Of constant size."""
 
     wealth: Array = field(default_factory=lambda: np.zeros(len(BETS)))
     tokens: int = 0

@@ -13,7 +13,7 @@ FAULTS = ("residual-from-p", "bonus-at-temperature-1")
 
 
 def planted(rule: LayerRule, fault: str, temperature: float) -> LayerRule:
-    """The rule with a fault. residual-from-p: when all candidates are rejected the token comes from p, not the residual.
+    """The rule with a fault. residual-from-p: when all are rejected the token comes from p, not from the residual.
 
     bonus-at-temperature-1: where no drafted token is tested, the token is drawn at temperature 1. Raises
     `InputError` RV106.

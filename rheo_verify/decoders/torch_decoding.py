@@ -25,7 +25,7 @@ from rheo_verify.models.rows import RowSettings, draft_rows, target_rows
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.sparse import SparseRow
 from rheo_verify.verification.layer import LayerRule
-from rheo_verify.verification.walk import walk
+from rheo_verify.verification.walk import verify_layer, walk
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class TorchDecoding:
     chance: Chance
     settings: RowSettings = field(default_factory=RowSettings)
     context: Context = ()
+    _root: tuple[Context, Any] | None = None
 
     def start(self, prompt: Sequence[int]) -> None:
         """Read a prompt of at least two tokens (a beginning-of-sequence token counts). Raises `InputError` RV106."""
@@ -114,6 +115,20 @@ class TorchDecoding:
         self.target_state.keep(kept)
         self.head_state.extend(features[kept], emitted)
         self.context += emitted
+
+    def first_token(self) -> tuple[Any, int]:
+        """The target's row at the context, and the first token of one cycle there; the context stays. For statistics."""
+        if self._root is None or self._root[0] != self.context:
+            logits, _ = self.target_state.forward([self.context[-1]], [0], tree_mask(()))
+            self.target_state.keep([])
+            self._root = (self.context, target_rows(logits, self.settings))
+        rows = self._root[1]
+        tree, _ = self.draft()
+        empty = Cycle(self.context, tree, rows, rows, {}, ())
+        outcome = verify_layer(
+            self.chance, _model(self.pair.target.vocab, target=empty), (), children_of(tree, ()), self.rule
+        )
+        return rows[0], outcome.token
 
     def run(self, length: int) -> Iterator[Cycle]:
         """Cycles until at least `length` more tokens are out."""

@@ -66,7 +66,7 @@ def load_head(
     if not isinstance(data, dict):
         raise InputError("RV602", f"{folder}/config.json: must be one JSON object")
     config = read_config(data, f"{folder}/config.json")
-    tensors = {_canonical(key): value for key, value in read_tensors(folder).items()}
+    tensors = {canonical_name(key): value for key, value in read_tensors(folder).items()}
     check_keys(config, tensors, str(folder))
     to_target, order = target_ids(config, tensors, str(folder)).sort()
     tensors["lm_head.weight"] = tensors["lm_head.weight"][order]  # draft ids in the order of target ids: so go ties
@@ -137,7 +137,7 @@ def target_ids(config: Eagle3Config, tensors: dict[str, Tensor], where: str) -> 
     return ids
 
 
-def _canonical(key: str) -> str:
+def canonical_name(key: str) -> str:
     """The SafeAILab name of a weight in either layout."""
     key = key.removeprefix("model.")
     return "midlayer." + key.removeprefix("layers.0.") if key.startswith("layers.0.") else key
