@@ -93,14 +93,16 @@ def check_pair(pair: Pair, text: Sequence[int], plan: Plan, progress: Progress |
     """Ask everything of a pair. `text` gives the real contexts: each position is one, its start is the prompt."""
     say = progress or (lambda what, done, total: None)
     target, drafts = rows_along(pair, text, plan.settings)
-    layers, rounded = [], []
+    layers = []
     for number, lead in enumerate(plan.leads):
         say("designs checked exactly", number, len(plan.leads))
         for kept in sorted({lead + 1, plan.pool}):
             rule = layer_rule(plan.rule)
             layers.append(check_layers(target, drafts, rule, lead=lead, pool=plan.pool, kept=kept))
-    for dtype in plan.dtypes:
-        rounded.append(check_layers(target, drafts, layer_rule(plan.rule), lead=1, pool=plan.pool, dtype=dtype))
+    rounded = [
+        check_layers(target, drafts, layer_rule(plan.rule), lead=1, pool=plan.pool, dtype=dtype)
+        for dtype in plan.dtypes
+    ]
     rates = {
         name: float(check_layers(target, drafts, layer_rule(name), lead=lead, pool=3).acceptance.mean())
         for name, lead in (("topk", 3), ("rrsw", 1), ("rheo", 1))

@@ -18,6 +18,8 @@ from rheo_verify.checks.tilts import STRATA, TILTS, Seen, in_stratum
 Array = np.ndarray[Any, Any]
 BETS = tuple((tilt, weight, stratum) for tilt in TILTS for weight in tilt.weights for stratum in range(len(STRATA)))
 
+POWER_GRID: Array = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])
+
 
 @dataclass(frozen=True)
 class Power:
@@ -109,6 +111,3 @@ class EProcess:
                 growth = np.where(mixed > 0, mixed * np.log(mixed / p), 0).sum(-1)
             self.information[number, :, 0] += growth
             self.information[number, :, 1] += POWER_GRID * distance
-
-
-POWER_GRID = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])

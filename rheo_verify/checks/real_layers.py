@@ -53,11 +53,10 @@ class LayerCheck:
 
 @cache
 def rank_pools(support: int, lead: int, pool: int) -> tuple[tuple[int, ...], ...]:
-    """Floor 2's candidates in ranks: one tuple for each outcome of the sampled token, ranks m…S-1; one if there is none."""
+    """Floor 2's candidates in ranks: a tuple for each outcome of the sampled token, one if none is drawn."""
     design = TreeDesign(lead=lead, pool=pool)
-    row = SparseRow(
-        range(support), [2.0 * (support - rank) / support / (support + 1) for rank in range(support)], support
-    )
+    falling = [2.0 * (support - rank) / support / (support + 1) for rank in range(support)]
+    row = SparseRow(range(support), falling, support)
     known: Any = row
     found = pool_at(Model(support, lambda _: known, lambda _: known, lambda _: known, (), "ranks"), (), design)
     outcomes: tuple[int | None, ...] = found.outcomes or (None,)

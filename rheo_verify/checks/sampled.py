@@ -71,7 +71,7 @@ class SampledCheck:
         self._uniform = np.random.default_rng([self.seed, 0x7117])
 
     def see(self, cycle: Cycle, rule: LayerRule, pool: int) -> None:
-        """Take in a cycle. `rule` is the sound rule whose acceptance is expected; `pool` how many drafts count as top."""
+        """Take in a cycle. `rule`: the sound rule whose acceptance is expected; `pool`: how many drafts are the top."""
         self.cycles += 1
         self.drafted_accepted += cycle.accepted
         for path, children, token in layers_of(cycle):

@@ -58,7 +58,7 @@ def chi_square_tail(statistic: float, degrees: int) -> float:
 
 @dataclass(frozen=True)
 class HeadTail:
-    """A goodness-of-fit test at one context. `shown` are the head's tokens with (expected, found) counts; last: tail."""
+    """A goodness-of-fit test at one context. `shown`: the head's tokens, expected and found counts; last, the tail."""
 
     draws: int
     statistic: float

@@ -117,7 +117,7 @@ class TorchDecoding:
         self.context += emitted
 
     def first_token(self) -> tuple[Any, int]:
-        """The target's row at the context, and the first token of one cycle there; the context stays. For statistics."""
+        """The target's row at the context and the first token of one cycle there; the context stays. For statistics."""
         if self._root is None or self._root[0] != self.context:
             logits, _ = self.target_state.forward([self.context[-1]], [0], tree_mask(()))
             self.target_state.keep([])

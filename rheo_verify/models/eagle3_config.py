@@ -38,34 +38,15 @@ _NEUTRAL: dict[str, tuple[Any, ...]] = {
 }
 """Flags that alter the forward pass, with the values under which it is the one implemented here."""
 
-_IGNORED = frozenset(
-    [
-        "architectures",
-        "attention_dropout",
-        "auto_map",
-        "bos_token_id",
-        "dtype",
-        "eos_token_id",
-        "eagle_config",
-        "ffn_dropout",
-        "initializer_range",
-        "is_decoder",
-        "max_position_embeddings",
-        "model_type",
-        "pad_token_id",
-        "speculators_config",
-        "speculators_model_type",
-        "speculators_version",
-        "torch_dtype",
-        "transformers_version",
-        "use_cache",
-        "max_window_layers",
-        "transformer_layer_config",
-        "eagle_aux_hidden_state_layer_ids",
-        "target_model_type",
-        "_name_or_path",
-    ]
-)
+# fmt: off
+_IGNORED = frozenset({
+    "architectures", "attention_dropout", "auto_map", "bos_token_id", "dtype", "eos_token_id", "eagle_config",
+    "ffn_dropout", "initializer_range", "is_decoder", "max_position_embeddings", "model_type", "pad_token_id",
+    "speculators_config", "speculators_model_type", "speculators_version", "torch_dtype", "transformers_version",
+    "use_cache", "max_window_layers", "transformer_layer_config", "eagle_aux_hidden_state_layer_ids",
+    "target_model_type", "_name_or_path",
+})
+# fmt: on
 _KNOWN = frozenset(
     {*_NUMBERS, *_NEUTRAL, *_IGNORED}
     | {"num_key_value_heads", "head_dim", "draft_vocab_size", "rms_norm_eps", "rope_theta", "rope_parameters"}

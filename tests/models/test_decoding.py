@@ -100,7 +100,7 @@ def test_drafts_are_accepted_sometimes_and_layers_line_up() -> None:
 
 def test_prompts_that_cannot_be_used() -> None:
     live = decoding()
-    with pytest.raises(Exception, match="RV106.*at least 2"):
+    with pytest.raises(Exception, match=r"RV106.*at least 2"):
         live.start((0,))
-    with pytest.raises(Exception, match=f"RV106.*{VOCAB}"):
+    with pytest.raises(Exception, match=rf"RV106.*{VOCAB}"):
         live.start((0, VOCAB))
