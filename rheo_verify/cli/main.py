@@ -19,6 +19,10 @@ COMMANDS = (
     "search",
     "decoders",
     "check",
+    "inspect",
+    "empirical",
+    "precision",
+    "audit",
 )
 EXIT_CODES = """exit codes:
   0  verified: everything in the stated scope was exhausted
