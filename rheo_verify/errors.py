@@ -1,6 +1,7 @@
 """Every message the project raises on purpose carries a stable code, each with a page in docs/.
 
-Codes: RV1xx bad input (exit code 2), RV2xx a limit was reached (exit code 3), RV3xx misuse of the library.
+Codes: RV1xx bad input (exit code 2), RV2xx a limit was reached (exit code 3), RV3xx misuse of the library,
+RV7xx certificates and proofs.
 """
 
 from __future__ import annotations
@@ -53,4 +54,7 @@ CODES: dict[str, str] = {
     "RV203": "interrupted",
     "RV301": "a choice without weight",
     "RV302": "the same program took another path when run again",
+    "RV701": "a certificate of several cycles",
+    "RV702": "the certificate would be too large to recheck",
+    "RV703": "the certificate cannot be written",
 }
