@@ -206,12 +206,12 @@ Fixpoint against (fuel : nat) (c : list nat) (wanted have : Q) (going : list (li
 
 Definition comparison (cl : class_law) (k : nat) : list (list nat * Q * Q) :=
   against (S (S (depth j))) [] 1 0 (emissions cl k).
-Definition total_variation (cl : class_law) (k : nat) : Q :=
-  div (total (map (fun e => match e with (_, x, y) => distance x y end) (comparison cl k))) 2.
-Definition complete (cl : class_law) (k : nat) : bool :=
-  Qeq_bool (total (map (fun e => snd (fst e)) (comparison cl k))) 1 && Qeq_bool (total (map snd (comparison cl k))) 1.
-Definition tokens_per_cycle (cl : class_law) : Q :=
-  total (map (fun e => mul (inject_Z (Z.of_nat (length (fst e)))) (snd e)) (emissions cl (budget j))).
+(* All probability under the target, all under the decoder (both are to be one), and the total variation. *)
+Definition compared (cl : class_law) (k : nat) : Q * Q * Q :=
+  let c := comparison cl k in
+  (total (map (fun e => snd (fst e)) c), total (map snd c),
+   div (total (map (fun e => distance (snd (fst e)) (snd e)) c)) 2).
+Definition total_variation (cl : class_law) (k : nat) : Q := snd (compared cl k).
 End Job.
 
 (* The law of the pruned tree, equal trees put together; and whether it is a claimed one. *)
@@ -234,6 +234,8 @@ Definition is_claimed (claims : list (shape * Q)) (c : option tree * Q) : bool :
   | Some t => existsb (fun d => same_shape (shape_of t) (fst d) && Qeq_bool (snd c) (snd d)) claims end.
 Fixpoint merge (e : list nat * Q) (l : list (list nat * Q)) : list (list nat * Q) := match l with
   | [] => [e] | d :: l' => if equal (fst e) (fst d) then (fst d, add (snd e) (snd d)) :: l' else d :: merge e l' end.
+Definition tokens_per_cycle (emitted : list (list nat * Q)) : Q :=
+  total (map (fun e => mul (inject_Z (Z.of_nat (length (fst e)))) (snd e)) emitted).
 Definition is_emitted (claims : list (list nat * Q)) (e : list nat * Q) : bool :=
   existsb (fun d => equal (fst e) (fst d) && Qeq_bool (snd e) (snd d)) claims.
 Definition lazy_is_valid (j : job) : bool := negb (ties_by_token j) && ((pool j <=? lead j)%nat ||
