@@ -1,7 +1,7 @@
 """Every message the project raises on purpose carries a stable code, each with a page in docs/.
 
 Codes: RV1xx bad input (exit code 2), RV2xx a limit was reached (exit code 3), RV3xx misuse of the library,
-RV7xx certificates and proofs.
+RV5xx acceptance and search, RV7xx certificates and proofs (exit code 2).
 """
 
 from __future__ import annotations
@@ -54,7 +54,12 @@ CODES: dict[str, str] = {
     "RV203": "interrupted",
     "RV301": "a choice without weight",
     "RV302": "the same program took another path when run again",
-    "RV701": "a certificate of several cycles",
+    "RV501": "an optimal-transport plan meets a candidate set that it was not made for",
+    "RV502": "optimal-transport is asked for what only an exact plan of one layer can answer",
+    "RV503": "a search expression cannot be read",
+    "RV504": "a search state does not belong to this search",
+    "RV505": "no static tree: the number of candidates would depend on the draw",
+    "RV701": "a certificate cannot speak of this run",
     "RV702": "the certificate would be too large to recheck",
     "RV703": "the certificate cannot be written",
 }

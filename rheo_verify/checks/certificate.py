@@ -26,6 +26,8 @@ from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import Rational
 
+RULES = ("rheo", "rrsw", "topk")
+"""The rules that the checkers know by their steps."""
 MOST_TREES = 3_000
 MOST_WORK = 20_000
 """Classes times budget: each is walked once by whoever rechecks the certificate."""
@@ -53,9 +55,12 @@ class Certificate:
 
 
 def certificate_of(result: Enumeration) -> Certificate:
-    """The certificate of an enumeration. Raises `InputError` RV701 for several cycles, RV702 where it is too large."""
+    """The certificate of an enumeration. Raises `InputError` RV701 for several cycles and other rules, RV702 where it is too large."""
     if result.cycles != 1:
         raise InputError("RV701", f"a certificate speaks of one cycle, not of {result.cycles}")
+    if result.rule.name not in RULES:
+        message = f"a certificate speaks of the rules {', '.join(RULES)}, not of {result.rule.name}"
+        raise InputError("RV701", message)
     growth = _growth(result)
     rows: dict[str, dict[TokenPath, Row]] = {}
     _recompute(result, _recording(result.model, result.context, rows), growth)

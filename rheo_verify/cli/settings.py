@@ -55,7 +55,8 @@ def add_design_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--budget", help="nodes kept, R (default: 6)", **number)
     group.add_argument("--proxy", metavar="P", help="the sampled slot's factor: rheo, raw, or a constant like 1/4")
     group.add_argument("--epsilon", metavar="E", help="added to q(x1) when m = 0, a rational (default: 0)")
-    group.add_argument("--rule", choices=("rheo", "rrsw", "topk"), help="verification rule (default: rheo)")
+    rules = ("rheo", "rrsw", "topk", "optimal-transport")
+    group.add_argument("--rule", choices=rules, help="verification rule (default: rheo)")
     group.add_argument("--ties", choices=("position", "token"), help="how score ties are broken (default: position)")
     group.add_argument(
         "--verification",
@@ -130,7 +131,6 @@ def _build(values: dict[str, Any]) -> Settings:
     from rheo_verify.models.shipped import find_model
     from rheo_verify.models.table_file import load_model
     from rheo_verify.probability.rationals import exact
-    from rheo_verify.verification.rules import layer_rule
 
     design = TreeDesign(
         lead=values["m"],
@@ -149,4 +149,11 @@ def _build(values: dict[str, Any]) -> Settings:
         model = random_model(values["vocab"], values["seed"])
     if values["support"] is not None:
         model = truncate_sampling(model, values["support"])
-    return Settings(values, model, design, layer_rule(values["rule"]))
+    return Settings(values, model, design, _rule(values["rule"]))
+
+
+def _rule(name: str) -> LayerRule:
+    from rheo_verify.checks.optimal import optimal_rule
+    from rheo_verify.verification.rules import layer_rule
+
+    return optimal_rule() if name == "optimal-transport" else layer_rule(name)

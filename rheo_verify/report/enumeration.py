@@ -108,7 +108,14 @@ def _budgets(result: Enumeration) -> str:
     )
 
 
+def _lossy_optimum(result: Enumeration) -> bool:
+    """Whether the rule is an optimum that is none here: its tokens per cycle are then not quoted."""
+    return result.rule.name == "optimal-transport" and result.total_variation > 0
+
+
 def _accepted(result: Enumeration) -> str:
+    if _lossy_optimum(result):
+        return "not quoted: a plan of most acceptance that is lossy is no optimum (claim pruned-optimum)"
     emission = result.emission
     per = "per cycle" if result.cycles == 1 else f"in {result.cycles} cycles"
     depths = ", ".join(f"≥{depth}: {both(p)}" for depth, p in enumerate(emission.accepted_by_depth, 1))
@@ -190,6 +197,7 @@ def _fault_words(model: Model, fault: SlotFault) -> list[str]:
 def to_json(result: Enumeration, settings: str) -> str:
     """One JSON object; rationals are strings."""
     classes = result.classes()
+    lossy_optimum = _lossy_optimum(result)
     data: dict[str, Any] = {
         **SCHEMA,
         "verdict": str(result.verdict),
@@ -201,8 +209,8 @@ def to_json(result: Enumeration, settings: str) -> str:
         "budgets_by": result.budgets_by,
         "checks": {claim: str(verdict) for claim, verdict in result.checks.items()},
         "not_checked": result.not_checked,
-        "tokens_per_cycle": text(result.emission.tokens_per_cycle),
-        "accepted_by_depth": [text(p) for p in result.emission.accepted_by_depth],
+        "tokens_per_cycle": None if lossy_optimum else text(result.emission.tokens_per_cycle),
+        "accepted_by_depth": None if lossy_optimum else [text(p) for p in result.emission.accepted_by_depth],
         "method": result.method,
         "cycles": result.cycles,
         "scope": scope(result),

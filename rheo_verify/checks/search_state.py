@@ -1,0 +1,87 @@
+"""A search as JSON data, to be stored and taken up again."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rheo_verify.checks.instances import Instance
+from rheo_verify.checks.search import Scope, Search, Tally
+from rheo_verify.errors import InputError
+from rheo_verify.probability.rationals import exact, text
+
+SCHEMA, VERSION = "rheo_verify/search-state", 1
+
+
+def state_to_data(search: Search) -> dict[str, Any]:
+    """The search as JSON data."""
+    return {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "scope": asdict(search.scope),
+        "cursor": list(search.cursor),
+        "tallies": [asdict(tally) for tally in search.tallies],
+        "first": None if search.first is None else asdict(search.first),
+        "best": None if search.best is None else asdict(search.best),
+        "best_value": None if search.best_value is None else text(search.best_value),
+        "seconds": search.seconds,
+    }
+
+
+def state_from_data(data: Any, source: str = "state") -> Search:
+    """The inverse. Raises `InputError` RV504 on anything that `state_to_data` did not write."""
+    try:
+        if (data["schema"], data["version"]) != (SCHEMA, VERSION):
+            raise ValueError("another schema or version")
+        scope = data["scope"]
+        shapes = tuple((int(n), int(m)) for n, m in scope["shapes"])
+        shape, denominator, offset = map(int, data["cursor"])
+        value = data["best_value"]
+        found = Search(
+            Scope(scope["where"], scope["vocab"], scope["denominator"], shapes, scope["largest"]),
+            (shape, denominator, offset),
+            tuple(Tally(**{name: int(count) for name, count in tally.items()}) for tally in data["tallies"]),
+            _instance(data["first"]),
+            _instance(data["best"]),
+            None if value is None else exact(value),
+            float(data["seconds"]),
+        )
+        if len(found.tallies) != len(shapes) or not 0 <= shape <= len(shapes) or denominator < 1 or offset < 0:
+            raise ValueError("the cursor or the counts do not fit the scope")
+    except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
+        raise InputError("RV504", f"{source}: is not a stored search ({type(error).__name__}: {error})") from None
+    return found
+
+
+def store(search: Search, path: str | Path) -> None:
+    """Write the state; a file that was there is replaced in one step. Raises `InputError` RV504."""
+    path = Path(path)
+    beside = path.with_name(path.name + ".part")
+    try:
+        beside.write_text(json.dumps(state_to_data(search), indent=1) + "\n", encoding="utf-8")
+        os.replace(beside, path)
+    except OSError as error:
+        raise InputError("RV504", f"{path}: the state cannot be written ({error.strerror})") from None
+
+
+def take_up(scope: Scope, path: str | Path) -> Search | None:
+    """The stored search of this scope, None if there is no such file. Raises `InputError` RV504 if it is another's."""
+    from rheo_verify.models.table_file import read_json
+
+    if not Path(path).exists():
+        return None
+    found = state_from_data(read_json(path), str(path))
+    if found.scope != scope:
+        theirs = f'--where "{found.scope.where}" --vocab {found.scope.vocab} --denominator {found.scope.denominator}'
+        raise InputError("RV504", f"{path}: holds another search ({theirs}, or other layers); give it its own file")
+    return found
+
+
+def _instance(data: Any) -> Instance | None:
+    if data is None:
+        return None
+    rows = (tuple(int(weight) for weight in data[name]) for name in ("draft", "target"))
+    return Instance(int(data["candidates"]), int(data["lead"]), int(data["denominator"]), *rows)

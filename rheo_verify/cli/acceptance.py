@@ -1,0 +1,205 @@
+"""`acceptance`: what each rule accepts at a layer and per cycle, exactly, with the optimum next to it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from rheo_verify.cli import settings
+from rheo_verify.cli.progress import ProgressBar
+from rheo_verify.errors import InputError, LimitReached
+
+if TYPE_CHECKING:
+    from rheo_verify.checks.enumeration import Enumeration
+    from rheo_verify.checks.temperature import AtTemperature, Tempered
+    from rheo_verify.drafting.design import TreeDesign
+    from rheo_verify.limits import Limits
+    from rheo_verify.models.model import Context, Model
+    from rheo_verify.probability.rationals import Rational
+    from rheo_verify.report.acceptance import LayerAnswer
+
+TEMPERATURES = "1,0.75,1/2,1/3,1/4,1/6,0"
+EXAMPLES = """examples:
+  rheo_verify acceptance --target 1,0,2,1 --draft 1,1,1,1 --m 1 --k 3
+  rheo_verify acceptance --model weather --context "0 1" --json
+  rheo_verify acceptance compare --vocab 6 --plot tau.svg
+  rheo_verify acceptance compare --depth 2 --budget 12        (a static tree: the optimum per cycle too)
+
+"""
+
+
+def add(subparsers: Any) -> None:
+    """Register the command."""
+    from rheo_verify.cli.main import EXIT_CODES
+
+    parser = subparsers.add_parser(
+        "acceptance",
+        help="exact acceptance rates and tokens per cycle, with the optimum",
+        description="What rheo, rrsw and top-K accept at one layer, in closed form, next to the bound of Theorem 3 and "
+        "the optimum with its certificate; and the expected tokens per cycle of the whole decoder. `compare` puts the "
+        "rules side by side for m = 0 to 4.",
+        epilog=EXAMPLES + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("mode", nargs="?", choices=("compare",), metavar="compare", help="rules side by side")
+    settings.add_model_arguments(parser)
+    group = parser.add_argument_group("one context instead of a model")
+    group.add_argument("--target", metavar="ROW", help="p, as weights 5,3,2 or probabilities 1/2,3/10,1/5")
+    group.add_argument("--draft", metavar="ROW", help="q, which ranks and, without --sampling-draft, is sampled from")
+    group.add_argument("--sampling-draft", metavar="ROW", help="q-hat, which is sampled from")
+    group = parser.add_argument_group("layer and tree (all n = K candidates of the layer survive)")
+    number: dict[str, Any] = {"type": int, "metavar": "N"}
+    group.add_argument("--m", help="lead tokens before the sampled one (default: 1)", **number)
+    group.add_argument("--k", help="candidates, K (default: 3)", **number)
+    group.add_argument("--beam", help="contexts expanded at each depth, W (default: 3)", **number)
+    group.add_argument("--depth", help="depth of the tree, D (default: 3)", **number)
+    group.add_argument("--budget", help="nodes kept, R (default: 6)", **number)
+    group.add_argument("--context", default="", metavar="IDS", help='token ids before it, e.g. "0 2" (default: none)')
+    group = parser.add_argument_group("temperature and output")
+    group.add_argument("--temperature", default="1", metavar="T", help="1/k is exact, others are float64 (default: 1)")
+    group.add_argument("--temperatures", metavar="LIST", help=f"compare: also by temperature, e.g. {TEMPERATURES}")
+    group.add_argument("--layer-only", action="store_true", help="leave the cycle out (large vocabularies)")
+    group.add_argument("--plot", metavar="FILE", help="compare: tau against m and temperature, as .svg or .png")
+    group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
+    group.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from rheo_verify.checks.temperature import at_temperature
+    from rheo_verify.limits import Limits
+    from rheo_verify.probability.rationals import exact
+    from rheo_verify.report.acceptance_plot import check_plot_file
+
+    if args.time_limit is not None and not args.time_limit > 0:
+        raise InputError("RV106", f"--time-limit {args.time_limit} must be a positive number of seconds")
+    for name in ("plot", "temperatures"):
+        if args.mode is None and getattr(args, name) is not None:
+            raise InputError("RV106", f"--{name} belongs to `acceptance compare`")
+    if args.plot is not None:
+        check_plot_file(args.plot)
+    chosen = settings.from_arguments(args)
+    base = _row_model(args) or chosen.model
+    chosen.design.check_vocab(base.vocab)
+    context = _context(args.context, base.vocab)
+    tempered = at_temperature(base, exact(args.temperature, "--temperature"))
+    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
+    with ProgressBar() as bar:
+        limits = Limits(deadline, None, bar.update)
+        if args.mode == "compare":
+            return _compare(args, base, tempered, context, chosen.design, limits)
+        return _layer(args, tempered, context, chosen.design, limits)
+
+
+def _layer(args: argparse.Namespace, tempered: Tempered, context: Context, design: TreeDesign, limits: Limits) -> int:
+    from rheo_verify.checks.acceptance import layer_at, layer_rates
+    from rheo_verify.checks.optimal import optimal_acceptance
+    from rheo_verify.checks.per_cycle import compare_cycles
+    from rheo_verify.report.acceptance import LayerAnswer, layer_data, layer_text
+    from rheo_verify.report.text import stdout_style
+
+    layer = layer_at(tempered.model, context, design.lead, design.pool)
+    answer = LayerAnswer(tempered, context, layer, layer_rates(layer), optimal_acceptance(layer), design, None, None)
+    stopped = None
+    try:
+        if not args.layer_only:
+            cycles = compare_cycles(tempered.model, context, design, leads=(design.lead,), limits=limits)
+            answer = replace(answer, cycles=cycles)
+            answer = replace(answer, plan_check=_plan_check(answer, limits))
+    except LimitReached as limit:
+        stopped = limit
+    written = json.dumps(layer_data(answer), indent=1) + "\n" if args.json else layer_text(answer, stdout_style())
+    sys.stdout.write(written)
+    if stopped is not None:
+        raise stopped
+    return 0
+
+
+def _plan_check(answer: LayerAnswer, limits: Limits) -> Enumeration | None:
+    """Whether optimal-transport is lossless in this tree, where its tau is not quoted; None if that cannot be known."""
+    from rheo_verify.checks.per_cycle import optimum_where_pruned
+
+    if any(row.best is not None for row in answer.cycles or ()) or answer.design.pool <= answer.design.lead:
+        return None
+    try:
+        return optimum_where_pruned(answer.tempered.model, answer.context, answer.design, limits)
+    except InputError as error:
+        if error.code not in ("RV105", "RV502"):  # the target's table ends with the tree, or q-hat ranks unlike q
+            raise
+        return None
+
+
+def _compare(
+    args: argparse.Namespace, base: Model, tempered: Tempered, context: Context, design: TreeDesign, limits: Limits
+) -> int:
+    from rheo_verify.checks.per_cycle import compare_cycles
+    from rheo_verify.checks.temperature import compare_temperatures
+    from rheo_verify.report.acceptance import compare_data, compare_text
+    from rheo_verify.report.acceptance_plot import draw
+    from rheo_verify.report.text import count, stdout_style
+
+    listed = args.temperatures or (TEMPERATURES if args.plot else "")
+    temperatures = _temperatures(listed)
+    leads = range(5) if args.m is None else (design.lead,)
+    cycles = compare_cycles(tempered.model, context, design, leads=leads, limits=limits)
+    points: tuple[AtTemperature, ...] = ()
+    if temperatures:
+        pool = min(design.pool, base.vocab)
+        few = [m for m in (leads if args.m is not None else (0, 1, 2)) if m < pool]
+        points = compare_temperatures(base, context, design, temperatures, leads=few, limits=limits)
+    if args.plot is not None:
+        numbers = f"K={design.pool} W={design.beam} D={design.depth} R={design.budget}"
+        draw(cycles, points, f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}", args.plot)
+        print(f"wrote {args.plot}", file=sys.stderr)
+    if args.json:
+        sys.stdout.write(json.dumps(compare_data(tempered, context, design, cycles, points), indent=1) + "\n")
+    else:
+        sys.stdout.write(compare_text(tempered, context, design, cycles, points, stdout_style()))
+    return 0
+
+
+def _row_model(args: argparse.Namespace) -> Model | None:
+    from rheo_verify.models.model import context_free
+
+    written = {"--target": args.target, "--draft": args.draft, "--sampling-draft": args.sampling_draft}
+    if all(row is None for row in written.values()):
+        return None
+    if args.target is None or args.draft is None:
+        raise InputError("RV106", "--target and --draft are given together (and --sampling-draft if q-hat is not q)")
+    for name in ("model", "vocab", "seed", "support"):
+        if getattr(args, name) is not None:
+            raise InputError("RV106", f"--target/--draft and --{name} exclude each other: give one of them")
+    rows = [None if row is None else _row(row, name) for name, row in written.items()]
+    assert rows[0] is not None
+    assert rows[1] is not None
+    return context_free(rows[0], rows[1], rows[2], source="rows from the command line")
+
+
+def _row(written: str, name: str) -> Any:
+    from rheo_verify.probability.distributions import distribution
+
+    parts = written.replace(",", " ").split()
+    if not parts:
+        raise InputError("RV106", f"{name}: a row like 5,3,2 or 1/2,3/10,1/5 is expected")
+    return distribution([int(p) if p.isascii() and p.isdigit() and len(p) < 1000 else p for p in parts], name)
+
+
+def _context(written: str, vocab: int) -> tuple[int, ...]:
+    tokens = []
+    for part in written.split():
+        token = int(part) if part.isascii() and part.isdigit() and len(part) < 10 else vocab
+        if token >= vocab:
+            raise InputError("RV106", f"--context: unknown token {part!r}; the tokens are 0 to {vocab - 1}")
+        tokens.append(token)
+    return tuple(tokens)
+
+
+def _temperatures(written: str) -> list[Rational]:
+    from rheo_verify.probability.rationals import exact
+
+    return [exact(part, "--temperatures") for part in written.replace(",", " ").split()]

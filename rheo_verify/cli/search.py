@@ -1,0 +1,81 @@
+"""`search`: for which p and q does a statement about acceptance rates hold, and how often?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from typing import Any
+
+EPILOG = """
+rates:      rheo  rrsw  topk  optimal  bound  single (one sampled draft token)  top1 (one top-1 draft token)
+question:   comparisons of sums of rates, with and, or, not and parentheses: "optimal - rheo >= 1/3 and rrsw < rheo"
+exit codes: 0 no such pair in the whole scope; 1 a pair was found; 2 bad input; 3 stopped before the end, none found
+"""
+
+
+def add(subparsers: Any) -> None:
+    """Register the command."""
+    parser = subparsers.add_parser(
+        "search",
+        help="search all p, q on a grid for an acceptance statement",
+        description="Search all p, q with a common denominator of at most N, smallest first, in exact integers.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--where", required=True, metavar="QUESTION", help='what to look for, e.g. "rrsw > rheo"')
+    parser.add_argument("--vocab", type=int, default=4, metavar="V", help="tokens (default 4)")
+    parser.add_argument("--denominator", type=int, default=8, metavar="N", help="largest denominator (default 8)")
+    parser.add_argument("--m", type=int, metavar="M", help="only this many lead tokens (default: all, 0 to V-1)")
+    parser.add_argument("--k", type=int, metavar="K", help="only this many candidates (default: all, m+1 to V)")
+    parser.add_argument("--largest", metavar="SUM", help='also where this is largest, e.g. "optimal - rheo"')
+    parser.add_argument("--time-limit", type=float, metavar="S", help="stop after S seconds")
+    parser.add_argument("--state", metavar="FILE", help="store the search here, and take it up again from here")
+    parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Search and report; the exit code is that of "there is no such pair"."""
+    from rheo_verify.checks.instances import shapes_of
+    from rheo_verify.checks.search import Scope, begin, steps
+    from rheo_verify.checks.search_state import store, take_up
+    from rheo_verify.report.search import progress_line, search_data, search_text
+
+    _check_limit(args.time_limit)
+    scope = Scope(args.where, args.vocab, args.denominator, shapes_of(args.vocab, args.m, args.k), args.largest)
+    found = begin(scope)
+    if args.state is not None:
+        found = take_up(scope, args.state) or found
+    before, started, shown = found.seconds, time.monotonic(), 0.0
+    try:
+        for latest in steps(found):
+            now = time.monotonic() - started
+            found = latest.after(before + now)
+            if args.time_limit is not None and now >= args.time_limit:
+                break
+            if now - shown > 0.2:
+                shown = now
+                _say(progress_line(found))
+                if args.state is not None:
+                    store(found, args.state)
+    except KeyboardInterrupt:
+        print("interrupted; what was found so far:", file=sys.stderr)
+    _say("")
+    if args.state is not None:
+        store(found, args.state)
+    print(json.dumps(search_data(found), indent=1) if args.json else search_text(found))
+    return found.verdict.exit_code
+
+
+def _say(line: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
+
+
+def _check_limit(seconds: float | None) -> None:
+    from rheo_verify.errors import InputError
+
+    if seconds is not None and not 0 <= seconds < 1e9:
+        raise InputError("RV106", f"--time-limit {seconds} must be a number of seconds, 0 or more")

@@ -1,0 +1,98 @@
+"""tau against m and against temperature: the shapes of the paper's Figures 3 and 4, from exact values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rheo_verify.checks.per_cycle import Cycle
+from rheo_verify.checks.temperature import AtTemperature
+from rheo_verify.errors import InputError
+
+FORMATS = (".svg", ".png")
+# Okabe and Ito's palette, told apart by every common kind of colour vision; markers and dashes differ as well.
+STYLES: dict[str, dict[str, Any]] = {
+    "rheo": {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    "rrsw": {"color": "#D55E00", "marker": "s", "linestyle": "--"},
+    "optimal-transport": {"color": "#CC79A7", "marker": "D", "linestyle": "-."},
+    "best": {"color": "#009E73", "marker": "^", "linestyle": ":"},
+    "topk": {"color": "#555555", "marker": "", "linestyle": (0, (5, 2))},
+}
+HOLLOW = {"markersize": 11, "markerfacecolor": "none"}
+LEADS: list[dict[str, Any]] = [
+    {"color": "#0072B2", "marker": "o", "linestyle": "-"},
+    {"color": "#E69F00", "marker": "s", "linestyle": "--"},
+    {"color": "#009E73", "marker": "^", "linestyle": "-."},
+    {"color": "#CC79A7", "marker": "D", "linestyle": ":"},
+]
+
+
+def check_plot_file(path: str) -> None:
+    """Raises `InputError` RV106 unless the name ends in .svg or .png, and RV103 if it cannot be written there."""
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InputError("RV106", f"--plot {path}: the name must end in {' or '.join(FORMATS)}")
+    if not Path(path).absolute().parent.is_dir():
+        raise InputError("RV103", f"--plot {path}: there is no such folder")
+
+
+def draw(cycles: Sequence[Cycle], temperatures: Sequence[AtTemperature], title: str, path: str) -> None:
+    """Write the picture. Raises `InputError` RV103 where it cannot be written, or matplotlib is not installed."""
+    try:
+        import matplotlib as mpl
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError("RV103", "--plot needs matplotlib: pip install 'rheo-verify[plot]'") from None
+    panels = 2 if temperatures else 1
+    with mpl.rc_context({"svg.hashsalt": "rheo_verify", "font.size": 10, "svg.fonttype": "path"}):
+        figure = Figure(figsize=(5.2 * panels, 4.2), layout="constrained")
+        axes = figure.subplots(1, panels, squeeze=False, sharey=False)[0]
+        _against_lead(axes[0], cycles)
+        if temperatures:
+            _against_temperature(axes[1], temperatures)
+        figure.suptitle(title, fontsize=10)
+        try:
+            metadata = {"Date": None} if path.lower().endswith(".svg") else None
+            figure.savefig(path, dpi=150, metadata=metadata)
+        except OSError as error:
+            raise InputError("RV103", f"--plot {path}: cannot be written ({error.strerror})") from None
+
+
+def _against_lead(axes: Any, cycles: Sequence[Cycle]) -> None:
+    best = [(row.lead, float(row.best)) for row in cycles if row.rule == "rheo" and row.best is not None]
+    if best:
+        axes.plot(*zip(*best, strict=True), label="best of layer rules", **STYLES["best"], **HOLLOW)
+    for rule in ("optimal-transport", "rheo", "rrsw"):
+        rows = [row for row in cycles if row.rule == rule and row.lead is not None]
+        if rows:
+            values = [float(row.tokens_per_cycle) for row in rows]
+            axes.plot([row.lead for row in rows], values, label=rule, **STYLES[rule])
+    for row in cycles:
+        if row.rule == "topk":
+            axes.axhline(float(row.tokens_per_cycle), label="top-K", **{**STYLES["topk"], "marker": None})
+    axes.set_xticks(sorted({row.lead for row in cycles if row.lead is not None}))
+    axes.set_xlabel("m, lead tokens before the sampled one")
+    _finish(axes)
+
+
+def _against_temperature(axes: Any, temperatures: Sequence[AtTemperature]) -> None:
+    points = sorted(temperatures, key=lambda point: point.temperature)
+    places = [float(point.temperature) for point in points]
+    names = [row.name for row in points[0].cycles if row.rule in ("rheo", "topk")]
+    for number, name in enumerate(names):
+        style = {**STYLES["topk"], "marker": "x"} if name == "topk" else LEADS[number % len(LEADS)]
+        values = [next(float(row.tokens_per_cycle) for row in point.cycles if row.name == name) for point in points]
+        axes.plot(places, values, label="top-K" if name == "topk" else name, **style)
+        rounded = [(place, value) for place, value, p in zip(places, values, points, strict=True) if not p.exact]
+        for place, value in rounded:
+            axes.plot([place], [value], marker=style["marker"], color=style["color"], markerfacecolor="white")
+    axes.set_xlabel("temperature T" + ("" if all(p.exact for p in points) else " (hollow: rows tempered in float64)"))
+    _finish(axes)
+
+
+def _finish(axes: Any) -> None:
+    axes.set_ylabel("tau, expected tokens per cycle")
+    axes.grid(alpha=0.3)
+    axes.legend(framealpha=0.9, edgecolor="none")
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

@@ -1,0 +1,130 @@
+"""A search as text and as JSON data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rheo_verify.checks.acceptance import layer_rates
+from rheo_verify.checks.closed_forms import LayerRates
+from rheo_verify.checks.instances import Instance
+from rheo_verify.checks.search import Search
+from rheo_verify.checks.verdict import Verdict
+from rheo_verify.probability.rationals import decimal, text
+from rheo_verify.report.tables import table
+
+SCHEMA = {"schema": "rheo_verify/search", "version": 1}
+
+
+def search_text(search: Search) -> str:
+    """The whole report."""
+    scope = search.scope
+    plural = "layer" if len(scope.shapes) == 1 else "layers"
+    lines = [
+        f"{search.verdict}: {_headline(search)}",
+        "",
+        f"  scope    all p and q with common denominator at most {scope.denominator} over {scope.vocab} tokens,",
+        f"           q-hat = q, up to relabelling; {len(scope.shapes)} {plural} (n candidates, m lead); exact integers",
+    ]
+    if not search.ended:
+        lines.append(f"  reached  {_reached(search)}; not covered: everything after that")
+    if search.first is not None:
+        lines += ["", "Smallest instance (by V, n, m, denominator, then q, then p)", *_instance_lines(search.first)]
+    if search.best is not None and search.best_value is not None:
+        value = f"{text(search.best_value)} = {decimal(search.best_value)}"
+        lines += ["", f"Largest {scope.largest} among those found: {value}", *_instance_lines(search.best)]
+    return "\n".join([*lines, "", "How often", *_counts(search)])
+
+
+def search_data(search: Search) -> dict[str, Any]:
+    """The report as one JSON object; rationals are strings."""
+    scope = search.scope
+    return {
+        **SCHEMA,
+        "verdict": str(search.verdict),
+        "where": scope.where,
+        "vocab": scope.vocab,
+        "denominator": scope.denominator,
+        "ended": search.ended,
+        "first": _instance_data(search.first),
+        "largest": scope.largest,
+        "largest_value": None if search.best_value is None else text(search.best_value),
+        "largest_at": _instance_data(search.best),
+        "counts": [
+            {
+                "candidates": n,
+                "lead": m,
+                "pairs": tally.pairs,
+                "found": tally.found,
+                "labelled_pairs": tally.labelled,
+                "labelled_found": tally.labelled_found,
+            }
+            for (n, m), tally in zip(scope.shapes, search.tallies, strict=True)
+        ],
+        "seconds": round(search.seconds, 3),
+    }
+
+
+def progress_line(search: Search) -> str:
+    """Where a running search is."""
+    rate = search.total.pairs / search.seconds if search.seconds else 0
+    return f"{_reached(search)}: {search.total.pairs:,} looked at, {search.total.found:,} found, {rate:,.0f} a second"
+
+
+def _headline(search: Search) -> str:
+    where = search.scope.where
+    if search.verdict is Verdict.REFUTED:
+        return f'there are p and q with "{where}"'
+    if search.verdict is Verdict.VERIFIED:
+        return f'no p and q in scope have "{where}"'
+    return f'none with "{where}" was found before the search stopped'
+
+
+def _reached(search: Search) -> str:
+    if search.ended:
+        return "the end"
+    shape, denominator, _ = search.cursor
+    n, m = search.scope.shapes[shape]
+    return f"n = {n}, m = {m}, denominator {denominator}"
+
+
+def _instance_lines(instance: Instance) -> list[str]:
+    rates = layer_rates(instance.layer)
+    names = (("rheo", "rheo"), ("rrsw", "rrsw"), ("top-K", "top_k"), ("optimal", "optimal"), ("bound", "upper_bound"))
+    shown = [(label, text(getattr(rates, name)), decimal(getattr(rates, name))) for label, name in names]
+    p, q = (",".join(map(str, row)) for row in (instance.target, instance.draft))
+    return [
+        f"  p = ({p.replace(',', ', ')}) / {instance.denominator}",
+        f"  q = ({q.replace(',', ', ')}) / {instance.denominator}",
+        f"  n = {instance.candidates} candidates, m = {instance.lead} lead",
+        *("  " + line for line in table(("rate", "exact", "decimal"), shown)),
+        f"  see it: rheo_verify acceptance --target {p} --draft {q} --m {instance.lead} --k {instance.candidates}",
+    ]
+
+
+def _counts(search: Search) -> list[str]:
+    rows = []
+    for (n, m), tally in zip(search.scope.shapes, search.tallies, strict=True):
+        rows.append((f"n={n} m={m}", *_share(tally.found, tally.pairs), *_share(tally.labelled_found, tally.labelled)))
+    whole = search.total
+    rows.append(("all", *_share(whole.found, whole.pairs), *_share(whole.labelled_found, whole.labelled)))
+    head = ("layer", "found", "of pairs", "share", "labelled", "of pairs", "share")
+    return ["  " + line for line in table(head, rows)]
+
+
+def _share(found: int, whole: int) -> tuple[str, str, str]:
+    return f"{found:,}", f"{whole:,}", f"{100 * found / whole:.3f} %" if whole else "-"
+
+
+def _instance_data(instance: Instance | None) -> dict[str, Any] | None:
+    if instance is None:
+        return None
+    layer = instance.layer
+    rates = layer_rates(layer)
+    return {
+        "candidates": instance.candidates,
+        "lead": instance.lead,
+        "denominator": instance.denominator,
+        "target": [text(value) for value in layer.target],
+        "draft": [text(value) for value in layer.draft],
+        "rates": {name: text(getattr(rates, name)) for name in LayerRates._fields},
+    }

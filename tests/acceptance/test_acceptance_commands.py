@@ -1,0 +1,180 @@
+"""The commands `acceptance` and `search`: what they print, what they refuse."""
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from rheo_verify.cli.main import run
+
+REHEARSED = ["--target", "1,0,2,1", "--draft", "1,1,1,1", "--m", "1", "--k", "3"]
+
+
+def test_json_for_one_context(capsys):
+    assert run(["acceptance", *REHEARSED, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == "rheo_verify/acceptance"
+    names = ("rheo", "rrsw", "top_k", "upper_bound", "optimal")
+    assert [found[name] for name in names] == ["29/30", "1", "3/4", "1", "1"]
+    assert found["certificate"]["verdict"] == "VERIFIED"
+    assert found["cycle"]["decoders"][0]["tokens_per_cycle"] == "53/24"
+
+
+def test_text_for_one_context(capsys):
+    assert run(["acceptance", *REHEARSED]) == 0
+    written = capsys.readouterr().out
+    assert "rheo                      0.9667  29/30" in written
+    assert "rheo is 0.0333 (1/30) below it (at most 1/3 for V = 4, m = 1, n = 3)" in " ".join(written.split())
+
+
+PRUNED = ["--model", "pruned-optimum", *["--m", "0", "--k", "2", "--beam", "1", "--depth", "2", "--budget", "2"]]
+
+
+def test_a_pruned_tree_quotes_no_optimum(capsys):
+    assert run(["acceptance", *PRUNED]) == 0
+    written = capsys.readouterr().out
+    assert "REFUTED: optimal-transport in this tree is not lossless" in written
+    assert "total variation 0.3333 (1/3), the rule is to blame" in written
+    assert "best" not in written
+    assert run(["acceptance", *PRUNED, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["optimal_transport"] == {"verdict": "REFUTED", "total_variation": "1/3", "blame": "rule"}
+    assert {row["rule"] for row in found["cycle"]["decoders"]} == {"rheo", "rrsw", "topk"}
+
+
+def test_enumerate_refutes_the_optimum_where_it_prunes(capsys):
+    assert run(["enumerate", *PRUNED, "--rule", "optimal-transport"]) == 1
+    written = capsys.readouterr().out
+    assert "the rule optimal-transport itself does not preserve the target" in written
+    assert "not quoted" in written
+    assert run(["enumerate", *PRUNED, "--rule", "optimal-transport", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["tokens_per_cycle"] is None
+    assert run(["enumerate", *PRUNED]) == 0
+    unpruned = ["--vocab", "3", "--k", "2", "--depth", "2", "--beam", "2", "--budget", "6"]
+    assert run(["enumerate", *unpruned, "--rule", "optimal-transport"]) == 0
+
+
+def test_compare_has_every_m_and_the_best_in_a_static_tree(capsys):
+    assert run(["acceptance", "compare", "--vocab", "3", "--k", "2", "--depth", "2", "--budget", "6"]) == 0
+    written = capsys.readouterr().out
+    for name in ("rheo m=0", "rheo m=1", "rrsw m=1", "optimal-transport m=0", "topk", "best"):
+        assert name in written
+
+
+def test_compare_by_temperature(capsys):
+    given = ["--vocab", "3", "--depth", "1", "--budget", "2", "--temperatures", "1, 1/2 0.7,0"]
+    assert run(["acceptance", "compare", *given, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(p["temperature"], p["exact"]) for p in found["temperatures"]] == [
+        ("1", True),
+        ("1/2", True),
+        ("7/10", False),
+        ("0", True),
+    ]
+    assert run(["acceptance", "compare", *given]) == 0
+    written = capsys.readouterr().out
+    assert "7/10 (float64)" in written
+    assert "-> 0" in written
+
+
+def test_plots_are_pictures_with_labelled_axes(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    small = ["acceptance", "compare", "--vocab", "3", "--k", "2", "--depth", "1", "--budget", "2"]
+    for name in ("tau.svg", "tau.png"):
+        assert run([*small, "--plot", str(tmp_path / name), "--temperatures", "1,1/2"]) == 0
+    assert (tmp_path / "tau.png").read_bytes().startswith(b"\x89PNG")
+    root = ElementTree.parse(tmp_path / "tau.svg").getroot()
+    assert root.tag.endswith("svg")
+    comments = (tmp_path / "tau.svg").read_text()
+    for words in ("tau, expected tokens per cycle", "m, lead tokens before the sampled one", "temperature T"):
+        assert words in comments
+
+
+def test_a_plot_is_the_same_every_time(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    small = ["acceptance", "compare", "--vocab", "3", "--depth", "1", "--budget", "2", "--plot"]
+    for name in ("a.svg", "b.svg"):
+        assert run([*small, str(tmp_path / name)]) == 0
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["acceptance", "--target", "1,2"],
+        ["acceptance", "--target", "1,2", "--draft", "1,2,3"],
+        ["acceptance", "--target", "1,2", "--draft", "0,0"],
+        ["acceptance", "--target", "1,2", "--draft", "1/2,0.6"],
+        ["acceptance", "--target", "1,2", "--draft", "a,b"],
+        ["acceptance", "--target", "", "--draft", "1,2"],
+        ["acceptance", "--target", "1,2", "--draft", "1,-2"],
+        ["acceptance", "--target", "1,2", "--draft", "1,2", "--vocab", "2"],
+        ["acceptance", "--target", "1,2", "--draft", "1,2", "--m", "3"],
+        ["acceptance", "--m", "-1"],
+        ["acceptance", "--k", "0"],
+        ["acceptance", "--vocab", "0"],
+        ["acceptance", "--model", "no-such-file.json"],
+        ["acceptance", "--context", "0 9"],
+        ["acceptance", "--context", "x"],
+        ["acceptance", "--temperature", "0"],
+        ["acceptance", "--temperature", "hot"],
+        ["acceptance", "--temperature", "1e-3"],
+        ["acceptance", "--time-limit", "0"],
+        ["acceptance", "--plot", "x.svg"],
+        ["acceptance", "compare", "--plot", "x.pdf"],
+        ["acceptance", "compare", "--plot", "no/such/folder/x.svg"],
+        ["acceptance", "compare", "--temperatures", "1,-1"],
+        ["search", "--where", "rheo >"],
+        ["search", "--where", "rheo > 1", "--vocab", "0"],
+        ["search", "--where", "rheo > 1", "--denominator", "0"],
+        ["search", "--where", "rheo > 1", "--vocab", "30", "--denominator", "30"],
+        ["search", "--where", "rheo > 1", "--m", "9"],
+        ["search", "--where", "rheo > 1", "--k", "9"],
+        ["search", "--where", "rheo > 1", "--largest", "rheo < 1"],
+        ["search", "--where", "rheo > 1", "--time-limit", "-1"],
+        ["search", "--where", "rheo > 1", "--time-limit", "nan"],
+        ["search", "--where", "rheo > 1", "--state", "no/such/folder/x.json"],
+    ],
+    ids=" ".join,
+)
+def test_bad_input_gets_one_line_and_code_2(given, capsys):
+    assert run(given) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert f"{given[0]}: RV" in captured.err
+
+
+def test_search_finds_where_rrsw_beats_rheo(capsys):
+    assert run(["search", "--where", "rrsw > rheo", "--vocab", "4", "--denominator", "4"]) == 1
+    written = capsys.readouterr().out
+    assert "p = (1, 0, 2, 1) / 4" in written
+    assert "q = (1, 1, 1, 1) / 4" in written
+    assert "acceptance --target 1,0,2,1 --draft 1,1,1,1 --m 1 --k 3" in written
+
+
+def test_search_json(capsys):
+    given = ["search", "--where", "rheo < optimal", "--vocab", "3", "--denominator", "3", "--largest", "optimal - rheo"]
+    assert run([*given, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["verdict"], found["ended"], found["largest_value"]) == ("REFUTED", True, "1/3")
+    assert found["first"]["target"] == ["1/3", "2/3", "0"]
+    assert found["first"]["rates"]["optimal"] == "1"
+    assert sum(row["found"] for row in found["counts"]) == 1
+
+
+def test_search_without_a_find(capsys):
+    assert run(["search", "--where", "rrsw > rheo", "--vocab", "3", "--denominator", "6"]) == 0
+    assert 'VERIFIED: no p and q in scope have "rrsw > rheo"' in capsys.readouterr().out
+
+
+def test_search_stopped_and_taken_up_again(capsys, tmp_path):
+    given = ["search", "--where", "rrsw > rheo", "--vocab", "3", "--denominator", "9"]
+    state = ["--state", str(tmp_path / "state.json")]
+    assert run([*given, *state, "--time-limit", "0"]) == 3
+    assert "not covered: everything after that" in capsys.readouterr().out
+    assert run([*given, *state]) == 0
+    resumed = capsys.readouterr().out
+    assert run(given) == 0
+    assert capsys.readouterr().out == resumed
+    assert run(["search", "--where", "rrsw < rheo", *state]) == 2
