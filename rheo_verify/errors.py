@@ -1,7 +1,8 @@
 """Every message the project raises on purpose carries a stable code, each with a page in docs/.
 
 Codes: RV1xx bad input (exit code 2), RV2xx a limit was reached (exit code 3), RV3xx misuse of the library,
-RV4xx foreign code, RV5xx acceptance and search, RV6xx real models and transcripts (exit code 2).
+RV4xx foreign code, RV5xx acceptance and search, RV6xx real models and transcripts, RV7xx certificates and proofs
+(exit code 2).
 """
 
 from __future__ import annotations
@@ -83,4 +84,7 @@ CODES: dict[str, str] = {
     "RV605": "a head does not fit the target",
     "RV606": "a transcript line cannot be used",
     "RV607": "the state of an audit does not fit",
+    "RV701": "a certificate cannot speak of this run",
+    "RV702": "the certificate would be too large to recheck",
+    "RV703": "the certificate cannot be written",
 }
