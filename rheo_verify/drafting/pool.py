@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import Kind
@@ -71,7 +72,7 @@ class Pool:
             return self.draft[self.order[0]] + self.design.epsilon
         return min(self.draft[self.lead[-1]], self.residual_mass)
 
-    @property
+    @cached_property
     def residual_mass(self) -> Rational:
         """z, as the sum of the tail (claim `residual-mass-rounding` says why not 1 minus the lead)."""
         return tail_mass(self.draft, self.order, len(self.lead))  # type: ignore[no-any-return]

@@ -53,12 +53,20 @@ def row_tuple(array: Array) -> Row:
 
 def positive_part(array: Array) -> Array:
     """`(x)+`, elementwise."""
+    if is_torch(array):
+        return array.clamp(min=0)
+    if isinstance(array, np.ndarray) and array.dtype != object:
+        return np.maximum(array, 0)
     return array * (array > 0)
 
 
 def minimum(left: Array, right: Array) -> Array:
     """The smaller of two arrays, elementwise and without rounding."""
-    return left * (left < right) + right * (left >= right)
+    if is_torch(left):
+        return sys.modules["torch"].minimum(left, right)
+    if isinstance(left, np.ndarray):
+        return np.minimum(left, right)
+    return min(left, right)
 
 
 def pick(rows: Array, tokens: Array) -> Array:
