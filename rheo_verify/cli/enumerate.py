@@ -5,16 +5,21 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
 
+if TYPE_CHECKING:
+    from rheo_verify.checks.enumeration import Enumeration
+
 EXAMPLES = """examples:
   rheo_verify enumerate --vocab 6 --m 1
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --proxy 1/4
   rheo_verify enumerate --vocab 8 --k 4 --beam 4 --depth 5 --budget 16 --method classes --json
+  rheo_verify enumerate --model table-1 --budget 2 --depth 1 --certificate table-1.v
 
 """
 
@@ -43,6 +48,12 @@ def add(subparsers: Any) -> None:
     )
     group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
     group.add_argument("--max-trees", type=int, metavar="N", help="end as INCONCLUSIVE after so many trees")
+    group.add_argument(
+        "--certificate",
+        metavar="FILE",
+        help="write what others need to recheck the verdict: FILE.json (for proofs/check_certificate.py) or FILE.v "
+        "(self-contained, for coqc)",
+    )
     group.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -60,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("RV106", f"--time-limit {args.time_limit} must be a positive number of seconds")
     if args.max_trees is not None and args.max_trees < 1:
         raise InputError("RV106", f"--max-trees {args.max_trees} must be at least 1")
+    if args.certificate is not None and not args.certificate.endswith((".json", ".v")):
+        raise InputError("RV703", f"--certificate {args.certificate}: the name must end in .json or .v")
     chosen = settings.from_arguments(args)
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     with ProgressBar() as bar:
@@ -75,8 +88,24 @@ def run(args: argparse.Namespace) -> int:
                 report.unfinished_json(ended) if args.json else report.unfinished_text(ended, stdout_style())
             )
             return 3
+    if args.certificate is not None:
+        _write_certificate(result, args.certificate)
     if args.json:
         sys.stdout.write(report.to_json(result, chosen.text()))
     else:
         sys.stdout.write(report.to_text(result, chosen.text(), stdout_style()))
     return result.verdict.exit_code
+
+
+def _write_certificate(result: Enumeration, path: str) -> None:
+    from rheo_verify.checks.certificate import certificate_of
+    from rheo_verify.report.certificate_json import to_json
+    from rheo_verify.report.certificate_rocq import to_rocq
+
+    certificate = certificate_of(result)
+    try:
+        Path(path).write_text(to_json(certificate) if path.endswith(".json") else to_rocq(certificate), "utf-8")
+    except OSError as error:
+        raise InputError("RV703", f"--certificate {path}: cannot be written ({error.strerror or error})") from None
+    how = f"coqc {path}" if path.endswith(".v") else f"python proofs/check_certificate.py {path}"
+    print(f"certificate written; recheck it with: {how}", file=sys.stderr)

@@ -32,6 +32,12 @@ def why_not_lazy(design: TreeDesign, model: Model, context: Context = ()) -> str
     return None
 
 
+def lemma_1_covers(design: TreeDesign) -> bool:
+    """Whether claim `eager-equals-lazy` holds for this design on every model: the paper's proxy, without epsilon."""
+    rheo = design.proxy == "rheo" and (design.lead > 0 or design.epsilon == 0)
+    return design.ties == "position" and (design.pool <= design.lead or rheo)
+
+
 def _factor_above_one(design: TreeDesign, model: Model, context: Context) -> str | None:
     if model.vocab ** (design.depth - 1) > MOST_CONTEXTS:
         return f"with epsilon > 0, q(x1) + epsilon <= 1 would have to be checked at over {MOST_CONTEXTS:,} contexts"

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rheo_verify.probability.arrays import Array, row_array
+from rheo_verify.probability.arrays import Array, join, row_array
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.rationals import Rational, ratio
@@ -69,6 +69,18 @@ def exact_law(rule: LayerRule, target: Row, candidates: Sequence[int], laws: Seq
     whole = sum(weights)
     values = [ratio(weight, whole) for weight in weights]
     return LayerLaw(tuple(values[: len(accept)]), tuple(values[len(accept) :]))
+
+
+def in_one_draw(rule: LayerRule) -> LayerRule:
+    """The same rule, its steps replaced by a single draw from its law: one question to `Chance`, one GPU transfer."""
+
+    def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws) -> Outcome:
+        accept, residual = rule.law(target, np.array(candidates, dtype=np.int64), laws)
+        index = chance.choose(join([accept, residual]))
+        count = len(candidates)
+        return Outcome(candidates[index], index) if index < count else Outcome(index - count, None)
+
+    return LayerRule(rule.name, verify, rule.law)
 
 
 def sampled_index(laws: Laws) -> int | None:
