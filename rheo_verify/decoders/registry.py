@@ -15,7 +15,7 @@ REGISTRY: dict[str, Entry] = {
 
 
 def entry(name: str) -> Entry:
-    """The entry called `name`; `rheosampling-m7-rheo` is one for any m. Raises `InputError` RV106 with the nearest names."""
+    """The entry called `name`, `rheosampling-m7-rheo` included. Raises `InputError` RV106 with the nearest names."""
     any_lead = re.fullmatch(r"rheosampling-m(\d{1,3})-(rheo|rrsw)", name)
     if any_lead:
         return dynamic_trees.rheosampling_entry(int(any_lead[1]), any_lead[2])
