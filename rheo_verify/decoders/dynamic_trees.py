@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rheo_verify.decoders.decoder import Decoder
 from rheo_verify.decoders.entry import Entry
 from rheo_verify.decoders.rheosampling import rheosampling
@@ -20,11 +22,12 @@ THRESHOLD = exact("1/10")
 
 
 def design(lead: int, levels: int, budget: int = 6) -> TreeDesign:
-    """The table's dynamic tree: K = W = 3."""
-    return TreeDesign(lead=lead, pool=3, beam=3, depth=levels, budget=budget)
+    """The table's dynamic tree: K = W = 3, or K = m + 1 where m needs more."""
+    return TreeDesign(lead=lead, pool=max(3, lead + 1), beam=3, depth=levels, budget=budget)
 
 
-def _rheosampling(lead: int, rule: str) -> Entry:
+def rheosampling_entry(lead: int, rule: str) -> Entry:
+    """RheoSampling with m = `lead`, for any m."""
     tested = "the sampled candidate first" if rule == "rheo" else "the candidates in slot order"
     return Entry(
         f"rheosampling-m{lead}-{rule}",
@@ -39,7 +42,9 @@ def _rheosampling(lead: int, rule: str) -> Entry:
 def _top_k(name: str, source: str) -> Entry:
     return Entry(
         name,
-        lambda levels: Decoder(name, rheosampling(design(3, levels), "topk").draft, sampler_match.RULE),
+        lambda levels: Decoder(
+            name, rheosampling(replace(design(3, levels), pool=3), "topk").draft, sampler_match.RULE
+        ),
         True,
         "dynamic tree of top-K tokens, expanded and reranked by the product of q, all chosen without chance",
         source,
@@ -60,7 +65,7 @@ ENTRIES = (
         'Wang et al. 2025, "OPT-Tree: Speculative Decoding with Adaptive Draft Tree Structure", section 3.2',
         "exact for every tree, by sampler match",
     ),
-    *(_rheosampling(lead, rule) for lead in (0, 1, 2) for rule in ("rheo", "rrsw")),
+    *(rheosampling_entry(lead, rule) for lead in (0, 1, 2) for rule in ("rheo", "rrsw")),
     Entry(
         "treespark",
         lambda levels: Decoder("treespark", TreeSpark(THRESHOLD, 4, 2, levels), recursive_rejection.RULE),

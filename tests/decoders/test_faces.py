@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -96,6 +98,21 @@ def test_average_by_rejection_is_the_enumerated_average(siblings: Siblings, data
     integers = [over_common_denominator(row)[0] for row in (target, draft, sampling)]
     fast = average_by_rejection(siblings, *integers, count)
     slow = average_by_enumeration(recursive_rejection.RULE, siblings, target, draft, sampling, count)
+    for quick, sure in zip((*fast.descend, fast.stop), (*slow.descend, slow.stop), strict=True):
+        assert [value * slow.scale for value in quick] == [value * fast.scale for value in sure]
+
+
+def test_a_memory_that_merges_some_pasts() -> None:
+    """The second draft depends on whether the first was even: two pasts are told apart out of four."""
+
+    def following(draft: Any, sampling: Any, drawn: tuple[int, ...], count: int) -> Any:
+        return draft if drawn and drawn[-1] % 2 else sampling
+
+    siblings = Siblings("by parity", following, memory=lambda drawn: drawn[-1] % 2)
+    target, draft, sampling = [1, 1, 1, 9], [4, 2, 3, 1], [2, 5, 3, 2]
+    fast = average_by_rejection(siblings, target, draft, sampling, 2)
+    rows = map(distribution, (target, draft, sampling))
+    slow = average_by_enumeration(recursive_rejection.RULE, siblings, *rows, 2)
     for quick, sure in zip((*fast.descend, fast.stop), (*slow.descend, slow.stop), strict=True):
         assert [value * slow.scale for value in quick] == [value * fast.scale for value in sure]
 

@@ -123,6 +123,11 @@ def test_too_many_outcomes_to_watch(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert "too many outcomes to be watched" in capsys.readouterr().out
 
 
+def test_rheosampling_for_any_m(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["decoders", "rheosampling-m3-rheo", "--vocab", "5", "--length", "2"]) == 0
+    assert "3 lead tokens" in capsys.readouterr().out
+
+
 def test_usage_errors(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decoders", "spec-infer"]) == 2
     assert "did you mean specinfer" in capsys.readouterr().err
