@@ -39,6 +39,8 @@ class _Answers:
         real = getattr(self._plain, name)(*args, **kwargs)
         self._bits.random_raw()
         noise = self._noise()
+        if isinstance(real, np.ndarray) and real.ndim == 0:
+            noise.refuse_call(f"{name}(size=())", "leave size out for one number")
         shape = getattr(real, "shape", None)
         return noise.draw(state, (name, shape, key), lambda: make(noise, real))
 
@@ -54,17 +56,17 @@ class _Answers:
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
         unit = self._draw("uniform", (low, high, size), {}, _uniforms)
         span = np.subtract(high, low)
-        return unit if (low, high) == (0.0, 1.0) else unit * span + low
+        return _scaled(unit, span, low)
 
     def standard_exponential(self, *args: Any, **kwargs: Any) -> Any:
         return self._draw("standard_exponential", args, kwargs, _exponentials)
 
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Any:
-        return self._draw("exponential", (scale, size), {}, _exponentials) * np.asarray(scale)[()]
+        return _scaled(self._draw("exponential", (scale, size), {}, _exponentials), scale, 0.0)
 
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         noise = self._draw("gumbel", (loc, scale, size), {}, _gumbels)
-        return noise * np.asarray(scale)[()] + np.asarray(loc)[()]
+        return _scaled(noise, scale, loc)
 
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: Any = False
@@ -102,6 +104,8 @@ class _Answers:
                 if not replace:
                     weights = [0 if index == picks[-1] else weight for index, weight in enumerate(weights)]
             if size is None:
+                if isinstance(real, (int, np.integer)) and np.ndim(a) == 0:
+                    return type(real)(picks[0])
                 return pool[picks[0]] if axis == 0 else pool.take(picks[0], axis)
             return pool.take(np.array(picks, dtype=np.int64).reshape(size), axis)
 
@@ -218,6 +222,14 @@ def _exponentials(noise: Noise, real: Any) -> Any:
 def _gumbels(noise: Noise, real: Any) -> Any:
     unit = _exponentials(noise, real)
     return -unit.log() if isinstance(unit, Lazy) else -np.log(unit)
+
+
+def _scaled(unit: Any, scale: Any, shift: Any) -> Any:
+    """``unit * scale + shift``; an array of no dimensions stays one."""
+    result = unit * np.asarray(scale)[()] + np.asarray(shift)[()]
+    if isinstance(unit, LazyArray) and not isinstance(result, np.ndarray):
+        return lazies([result], unit.shape)
+    return result
 
 
 def _like(real: Any, picks: list[int]) -> Any:

@@ -58,6 +58,8 @@ def _uniform(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
         noise.refuse_call("rand(out=…)", "use the tensor that is returned")
     key = _key(kwargs)
     real = func(*_plain(args), **kwargs)
+    if not real.is_floating_point() and not real.numel():
+        return real
     _float_only(noise, real, "rand")
     elements = noise.draw(key, ("rand", tuple(real.shape)), lambda: _fresh_lazies(noise, real.numel()))
     return torch_tensors.become_lazy(noise, real, elements)
@@ -81,6 +83,8 @@ def _in_place(noise: Noise, func: Any, args: Any, kwargs: Any, form: Callable[[L
         noise.refuse_call(f"{func.__name__} on a view", "fill a tensor of its own and copy it")
     key = _key(kwargs)
     func(tensor, *args[1:], **kwargs)
+    if not tensor.is_floating_point() and not tensor.numel():
+        return args[0]
     _float_only(noise, tensor, func.__name__)
     call = (func.__name__, tuple(tensor.shape), args[1:])
     elements = noise.draw(key, call, lambda: [form(u) for u in _fresh_lazies(noise, tensor.numel())])
