@@ -105,7 +105,7 @@ def test_usage_errors(capsys: Any) -> None:
     for arguments in (["--m", "x"], ["--m", "9"], ["--target", "nowhere"], ["--dtype", "int8"], ["--device", "abacus"]):
         assert run(["empirical", *arguments]) == 2
         assert "RV" in capsys.readouterr().err
-    with pytest.raises(InputError, match="RV106.*fault"):
+    with pytest.raises(InputError, match=r"RV106.*fault"):
         planted(layer_rule("rheo"), "gremlins", 1.0)
 
 
