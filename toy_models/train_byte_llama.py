@@ -219,8 +219,8 @@ def main() -> None:
     """Train both and write them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=HERE / "byte-llama")
-    parser.add_argument("--steps", type=int, default=900)
-    parser.add_argument("--head-steps", type=int, default=700)
+    parser.add_argument("--steps", type=int, default=800)
+    parser.add_argument("--head-steps", type=int, default=600)
     parser.add_argument("--head-only", action="store_true", help="keep the target that lies in DIR")
     parser.add_argument("--threads", type=int, default=1)
     args = parser.parse_args()

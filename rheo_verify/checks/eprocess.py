@@ -18,6 +18,10 @@ from rheo_verify.checks.tilts import STRATA, TILTS, Seen, in_stratum
 Array = np.ndarray[Any, Any]
 BETS = tuple((tilt, weight, stratum) for tilt in TILTS for weight in tilt.weights for stratum in range(len(STRATA)))
 
+_TILT = np.array([TILTS.index(tilt) for tilt, _, _ in BETS])
+_WEIGHT = np.array([weight for _, weight, _ in BETS])
+_STRATUM = np.array([stratum for _, _, stratum in BETS])
+_LEARNED = 256
 POWER_GRID: Array = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])
 
 
@@ -51,14 +55,11 @@ class EProcess:
         if probability <= 0:
             self.impossible = self.impossible or self.tokens
             return
-        rows = {tilt.name: tilt.row(seen) for tilt in TILTS}
-        factors = np.ones(len(BETS))
-        for number, (tilt, weight, stratum) in enumerate(BETS):
-            row = rows[tilt.name]
-            if row is not None and in_stratum(seen, stratum):
-                factors[number] = (1 - weight) + weight * float(row[seen.emitted]) / probability
+        rows = [tilt.row(seen) for tilt in TILTS]
+        ratios = np.array([1.0 if row is None else float(row[seen.emitted]) / probability for row in rows])
+        bets = np.array([in_stratum(seen, stratum) for stratum in range(len(STRATA))])[_STRATUM]
         with np.errstate(divide="ignore"):
-            self.wealth += np.log(factors)
+            self.wealth += np.where(bets, np.log((1 - _WEIGHT) + _WEIGHT * ratios[_TILT]), 0)
         self._learn(seen, rows)
         now = self.log_wealth
         self.highest = max(self.highest, now)
@@ -96,18 +97,23 @@ class EProcess:
                 found.append(Power(tilt.name, None, None))
         return tuple(found)
 
-    def _learn(self, seen: Seen, rows: dict[str, Array | None]) -> None:
-        """Add this row's Kullback-Leibler information and total variation of every tilt at every weight of a grid."""
-        positive = seen.p > 0
-        p = seen.p[positive]
-        for number, tilt in enumerate(TILTS):
-            row = rows[tilt.name]
-            if row is None:
-                continue
-            tilted = row[positive]
-            distance = float(np.abs(tilted - p).sum()) / 2
-            mixed = p + POWER_GRID[:, None] * (tilted - p)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                growth = np.where(mixed > 0, mixed * np.log(mixed / p), 0).sum(-1)
-            self.information[number, :, 0] += growth
-            self.information[number, :, 1] += POWER_GRID * distance
+    def _learn(self, seen: Seen, rows: list[Array | None]) -> None:
+        """Add this row's Kullback-Leibler information and total variation of every tilt at every weight of a grid.
+
+        Of a large vocabulary all but the likeliest tokens are one here, which can only understate both.
+        """
+        order = np.argsort(-seen.p)[:_LEARNED] if len(seen.p) > _LEARNED else np.flatnonzero(seen.p > 0)
+        p = _lumped(seen.p, order)
+        known = [number for number, row in enumerate(rows) if row is not None]
+        tilted = np.stack([_lumped(row, order) for row in rows if row is not None])
+        mixed = p + POWER_GRID[None, :, None] * (tilted - p)[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            growth = np.where(mixed > 0, mixed * np.log(mixed / p), 0)
+        growth[~np.isfinite(growth)] = 0
+        self.information[known, :, 0] += growth.sum(-1)
+        self.information[known, :, 1] += POWER_GRID * (np.abs(tilted - p).sum(-1) / 2)[:, None]
+
+
+def _lumped(row: Array, order: Array) -> Array:
+    kept = row[order]
+    return np.append(kept, max(0.0, 1.0 - float(kept.sum())))

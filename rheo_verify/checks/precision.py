@@ -1,4 +1,4 @@
-"""What finite precision does to the proxy and to ties (claims `residual-mass-rounding`, `tie-rule`, `slot-determinism`).
+"""What finite precision does to the proxy and to ties (claims `residual-mass-rounding` and `tie-rule`).
 
 The proxy min{q(x_m), z} outranks every fill if z, the mass outside the lead, is at least the best of them. As 1 minus
 the lead, in low precision, it may not be; as the sum of the tail it is, in any precision with monotone rounding.
@@ -38,7 +38,7 @@ class PrecisionRow:
 
 
 def random_logits(rows: int, vocab: int, scale: float, seed: int) -> tuple[Tensor, Tensor]:
-    """Draft logits [rows, vocab], normal with standard deviation `scale`; target logits: the same, disturbed by a tenth."""
+    """Draft logits [rows, vocab], normal with deviation `scale`; target logits: the same, disturbed by a tenth."""
     import torch
 
     generator = torch.Generator().manual_seed(seed)

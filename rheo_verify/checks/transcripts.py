@@ -91,8 +91,9 @@ class Audit:
                 data["impossible"],
             )
             counts = Uniformity(np.array(data["counts"], dtype=np.int64))
-            numbers = (int(data[key]) for key in ("seed", "offset", "lines", "broken"))
-            return Audit(float(data["level"]), *numbers, list(data["faults"]), process, counts)
+            seed, offset, lines, broken = (int(data[key]) for key in ("seed", "offset", "lines", "broken"))
+            faults = list(data["faults"])
+            return Audit(float(data["level"]), seed, offset, lines, broken, faults, process, counts)
         except (KeyError, TypeError, ValueError) as error:
             raise InputError("RV607", f"{where}: is not the state of an audit ({error})") from None
 

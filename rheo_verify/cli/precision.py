@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.models.llama import torch_and_transformers
 
     torch_and_transformers()[0].set_num_threads(1)
-    from rheo_verify.checks.precision import LOW, measure, random_logits
+    from rheo_verify.checks.precision import LOW, PrecisionRow, measure, random_logits
     from rheo_verify.report import precision as report
     from rheo_verify.report.text import stdout_style
     from rheo_verify.verification.rules import layer_rule
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if args.rows < 1 or args.vocab < max(leads) + args.k or not args.scale > 0:
         raise InputError("RV106", "--rows and --scale must be positive, and --vocab at least m + K")
     draft, target = _real(args.rows) if args.pair else random_logits(args.rows, args.vocab, args.scale, args.seed)
-    found = []
+    found: list[PrecisionRow] = []
     with ProgressBar() as bar:
         for dtype in LOW:
             for lead in leads:

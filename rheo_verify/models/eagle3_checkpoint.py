@@ -90,7 +90,8 @@ def check_keys(config: Eagle3Config, tensors: dict[str, Tensor], where: str) -> 
     for key in expected:
         if key not in tensors:
             raise InputError("RV603", f"{where}: the weight {key!r} is missing")
-    for key, value in tensors.items():
+    for key in sorted(tensors, key=[*expected, *tensors].index):
+        value = tensors[key]
         if key not in expected and key not in (*_MAPS, _EMBEDDING):
             raise InputError("RV603", f"{where}: unknown weight {key!r}; what it would do is not implemented")
         wanted = (

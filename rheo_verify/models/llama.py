@@ -197,7 +197,7 @@ class TargetState:
         import torch
 
         kept = self.length + len(offsets)
-        index = torch.tensor([self.length + it for it in offsets], device=self.target.device)
+        index = torch.tensor([self.length + it for it in offsets], dtype=torch.int64, device=self.target.device)
         for layer in self.cache.layers:
             for name in ("keys", "values"):
                 held = getattr(layer, name)
