@@ -460,4 +460,47 @@ Proof.
 by move=> h; rewrite rheo_acceptance_cut; apply: optimal_acceptance => //; case: dq.
 Qed.
 End RheoOptimal.
+(* optimal-acceptance: the optimum is at most the bound of Theorem 3 (so rheo and rrsw are too). *)
+Section Bound.
+Variables (xs : seq V) (m n : nat) (v0 : V).
+Hypothesis xsP : vocabulary xs.
+Hypothesis mn : (m < n)%N.
+Hypothesis nV : (n <= #|V|)%N.
+Variables (p q : V -> R).
+Hypotheses (dp : dist vs p) (dq : dist vs q).
+Hypothesis q_lead : forall v, v \in lead xs m -> q v = 0.
+(* optimal-acceptance: the bound of Theorem 3 holds for every rule, not only rheo. *)
+Theorem optimal_acceptance_bound l :
+  layer_rule q (fun y => map fst (survivors xs m n y)) p l ->
+  rule_acceptance q l <= \sum_(v | v \in take n xs) p v + \sum_(v | v \notin take n xs) Num.min (p v) (q v).
+Proof.
+move=> hl; have q0 y : 0 <= q y by case: dq.
+pose T := fun v => (v \in take n xs) || (p v <= q v).
+apply: le_trans (optimal_acceptance T q0 hl) _; rewrite /cut.
+have inT y : y \notin lead xs m -> T y -> all T (map fst (survivors xs m n y)).
+  move=> yl Ty; have ln u : u \in lead xs m -> u \in take n xs.
+    rewrite /lead => h; have := ltnW mn => /subnKC <-; by rewrite takeD mem_cat h.
+  apply/allP => u; rewrite /survivors map_cat mem_cat /= in_cons -!map_comp !map_id.
+  case/or3P => [/ln h|/eqP -> //|]; first by rewrite /T h.
+  rewrite (mem_fills xsP mn u yl) => /and3P [_ _ h]; rewrite /T; apply/orP; left.
+  have e : n = n.-1.+1 by case: (n) mn.
+  have : u \in take n xs; last by [].
+  move: h; case: (y \in _); first by rewrite addn1 -e.
+  by rewrite addn0 => h; rewrite e -addn1 takeD mem_cat h.
+apply: (@le_trans _ _ (\sum_(v | T v) p v + \sum_(y | ~~ T y) q y)).
+  rewrite ler_add2l big_mkcond [X in _ <= X]big_mkcond /=; apply: ler_sum => y _.
+  have [Ty|] := boolP (T y); last by case: ifP => /= *; rewrite ?lexx ?q0.
+  case: ifP => // na; have [yl|nl] := boolP (y \in lead xs m); first by rewrite q_lead.
+  by rewrite inT in na.
+rewrite (bigID (mem (take n xs))) /= -addrA le_eqVlt; apply/orP; left; apply/eqP; congr (_ + _).
+  by apply: eq_bigl => v; rewrite /T; case: (v \in take n xs); rewrite ?andbF.
+rewrite [RHS](bigID (fun v => p v <= q v)) /=; congr (_ + _).
+  rewrite (eq_bigl (fun v => (v \notin take n xs) && (p v <= q v))); last first.
+    by move=> v; rewrite /T; case: (v \in take n xs); rewrite ?andbF ?andbT.
+  by apply: eq_bigr => v /andP [_ h]; apply/esym/min_idPl.
+rewrite (eq_bigl (fun v => (v \notin take n xs) && ~~ (p v <= q v))); last first.
+  by move=> v; rewrite /T negb_or.
+by apply: eq_bigr => v /andP [_]; rewrite -ltNge => /ltW h; apply/esym/min_idPr.
+Qed.
+End Bound.
 End Acceptance.

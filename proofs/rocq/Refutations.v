@@ -79,6 +79,24 @@ Theorem raw_score_ranking :
   design_tv vocab3 a3 table_draft table_target 1 3 3 1 2 (fun c y => table_draft c y) = 4%:R / 25%:R.
 Proof. by apply/eqP; vm_compute. Qed.
 
+(* ================= support-truncation ================= *)
+(* The sampled token is drawn from the truncated draft (its two best tokens, renormalised). *)
+Definition full_draft (c : context [finType of 'I_3]) := (@row 3 [:: 2; 1; 1] 4)%N.
+Definition truncated_draft (c : context [finType of 'I_3]) := (@row 3 [:: 2; 1; 0] 3)%N.
+Definition trunc_target (c : context [finType of 'I_3]) := (@row 3 [:: 1; 1; 1] 3)%N.
+Definition trunc_law (verified_with : context [finType of 'I_3] -> 'I_3 -> rat) (s : seq 'I_3) : rat :=
+  let slot := rheo_slot vocab3 full_draft truncated_draft 0 1 in
+  Er vocab3 (qtilde vocab3 full_draft truncated_draft 0 1)
+    (rheo_tree vocab3 a3 full_draft truncated_draft 0 1 0 1 1 1 [::])
+    (fun T => cycle vocab3 (rheo_rule vocab3 trunc_target verified_with) (target trunc_target) (hist a3 slot T) [::] s).
+
+(* support-truncation (paper 3.2, App. B): verifying with the full draft what was drawn from the truncated one is
+   lossy; with the truncated draft it is lossless (lossless_rheo holds for every sampler). *)
+Theorem support_truncation :
+  total_variation vocab3 2 (trunc_law full_draft) (target trunc_target [::]) = 2%:R / 9%:R /\
+  total_variation vocab3 2 (trunc_law truncated_draft) (target trunc_target [::]) = 0.
+Proof. by split; apply/eqP; vm_compute. Qed.
+
 (* ================= scores-never-increase: the condition ================= *)
 Definition eps_draft (c : context [finType of 'I_2]) :=
   if last b2 c == a2 then (@row 2 [:: 9; 1] 10)%N else (@row 2 [:: 1; 1] 2)%N.
