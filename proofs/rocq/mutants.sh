@@ -50,5 +50,5 @@ mutant 'm = 0 without the condition on eps' Rheo.v \
 mutant 'another number in table-1' Refutations.v \
   's/= 4%:R \/ 25%:R\./= 5%:R \/ 25%:R./'
 mutant 'pruned-optimum with a larger bound' PrunedOptimum.v \
-  's/  1 \/ 4%:R <= total_variation vocab3 1/  1 \/ 2%:R <= total_variation vocab3 1/'
+  's/Lemma mixed_off : h \+ h <=/Lemma mixed_off : h + h + h <=/'
 exit $bad
