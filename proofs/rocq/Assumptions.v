@@ -1,8 +1,8 @@
 (* Copyright: the rheo_verify authors. SPDX-License-Identifier: Apache-2.0
 
    What each final theorem rests on: every answer must be "Closed under the global context". *)
-From RheoVerify Require Import Probability Layer Acceptance Growth StepCondition DynamicTree Rheo ColdLimit.
-From RheoVerify Require Import Refutations PrunedOptimum.
+From RheoVerify Require Import Probability Layer Acceptance Optimum Growth StepCondition Priority Reads DynamicTree.
+From RheoVerify Require Import Ranking EagerLazy Lossless Rheo ColdLimit Refutations PrunedOptimum.
 
 (* Layer.v *)
 Print Assumptions layer_lossless_rheo_det.
@@ -23,6 +23,7 @@ Print Assumptions top_k_imperfect.
 Print Assumptions top_k_imperfect_iff.
 Print Assumptions top_k_imperfect_rheo.
 Print Assumptions top_k_imperfect_rrsw.
+(* Optimum.v *)
 Print Assumptions optimal_acceptance.
 Print Assumptions optimal_acceptance_rheo.
 Print Assumptions optimal_acceptance_bound.
@@ -34,11 +35,13 @@ Print Assumptions adapted_growth_decode.
 Print Assumptions adapted_growth_rheo.
 Print Assumptions adapted_growth_rrsw.
 Print Assumptions adapted_growth_topk.
-(* DynamicTree.v *)
+(* Ranking.v *)
 Print Assumptions lazy_is_eager.
+(* EagerLazy.v *)
 Print Assumptions eager_equals_lazy.
 Print Assumptions slot_determinism.
 Print Assumptions slot_determinism_law.
+(* Lossless.v *)
 Print Assumptions lossless_rheo_pools.
 Print Assumptions lossless_rrsw_pools.
 (* Rheo.v *)

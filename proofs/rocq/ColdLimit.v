@@ -2,7 +2,7 @@
 
    cold-limit: what RheoSampling's pools become when the temperature goes to 0. *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From RheoVerify Require Import Probability Layer Growth StepCondition DynamicTree Rheo.
+From RheoVerify Require Import Probability Layer Growth StepCondition Priority Reads DynamicTree Ranking EagerLazy Lossless Rheo.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.Theory.
 Local Open Scope ring_scope.

@@ -3,7 +3,7 @@
    Refutations, over the rationals, by computation. The algorithms are the ones that the theorems are about; only the
    ingredient that is broken is exchanged. *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From RheoVerify Require Import Probability Layer Acceptance Growth StepCondition DynamicTree Rheo.
+From RheoVerify Require Import Probability Layer Acceptance Growth StepCondition Priority Reads DynamicTree Ranking EagerLazy Lossless Rheo.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.Theory.
 Local Open Scope ring_scope.
