@@ -77,9 +77,7 @@ def average(rule: LayerRule, target: Row, draft: Row, lead: Sequence[int], order
     return tuple(emitted)
 
 
-def _law(
-    rule: LayerRule, target: Row, draft: Row, lead: Sequence[int], drawn: int, fill: Sequence[int]
-) -> LayerLaw:
+def _law(rule: LayerRule, target: Row, draft: Row, lead: Sequence[int], drawn: int, fill: Sequence[int]) -> LayerLaw:
     laws = [*[None] * len(lead), draft, *[None] * len(fill)]
     return exact_law(rule, target, (*lead, drawn, *fill), laws)
 
