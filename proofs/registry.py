@@ -1,7 +1,7 @@
 """One entry per claim: its statement, where the paper has it, and every check of it, by level.
 
-Levels: 0 random instances, 1 every instance in a stated finite scope, 2 all real p and q at fixed sizes (symbolic), 3 all
-sizes (Rocq, no axioms). *Italics* in a statement: conditions that the paper does not state. `proofs/README.md`,
+Levels: 0 random instances, 1 every instance in a stated finite scope, 2 all real p and q at fixed sizes (symbolic), 3
+all sizes (Rocq, no axioms). *Italics* in a statement: conditions that the paper does not state. `proofs/README.md`,
 `docs/claims.md` and `python -m rheo_verify prove` are made from this table.
 """
 
@@ -33,8 +33,8 @@ class Claim:
 CLAIMS = (
     Claim(
         "lossless",
-        "what a cycle emits, extended by the target, has exactly the target's law, for every budget R, under `rheo` and "
-        "`rrsw`; hence many cycles do, too",
+        "what a cycle emits, extended by the target, has exactly the target's law, for every budget R, under `rheo` "
+        "and `rrsw`; hence many cycles do, too",
         "Theorem 1, Eq. (3)",
         rocq=(
             "Rheo.lossless_rheo",
@@ -64,8 +64,8 @@ CLAIMS = (
     ),
     Claim(
         "scores-never-increase",
-        "a child's path score is at most its parent's, so a pruned tree keeps its ancestors. *Needs every factor ≤ 1: for "
-        "m = 0 with ε > 1 − q(x₁) it fails, and losslessness with it (model `large-epsilon`: TV 1/8)*",
+        "a child's path score is at most its parent's, so a pruned tree keeps its ancestors. *Needs every factor ≤ "
+        "1: for m = 0 with ε > 1 − q(x₁) it fails, and losslessness with it (model `large-epsilon`: TV 1/8)*",
         "Lemma 2",
         rocq=("Rheo.scores_never_increase",),
         checks=((1, "bounded.trees:every_small_tree"),),
@@ -75,8 +75,8 @@ CLAIMS = (
     ),
     Claim(
         "slot-determinism",
-        "over all unpruned trees with the same T_k: the next node is in the same slot; a lead or fill token is the same; a "
-        "sampled one has law q̃",
+        "over all unpruned trees with the same T_k: the next node is in the same slot; a lead or fill token is the "
+        "same; a sampled one has law q̃",
         "Lemma 4",
         rocq=("DynamicTree.slot_determinism", "DynamicTree.slot_determinism_law"),
         checks=((1, "bounded.trees:every_small_tree"),),
@@ -85,8 +85,8 @@ CLAIMS = (
     ),
     Claim(
         "layer-lossless",
-        "at one context the layer emits p: one more deterministic candidate changes nothing, one more sampled one nothing "
-        "on average over q̃ (*`rrsw`: with the candidates before it fixed before the draw*)",
+        "at one context the layer emits p: one more deterministic candidate changes nothing, one more sampled one "
+        "nothing on average over q̃ (*`rrsw`: with the candidates before it fixed before the draw*)",
         "C.3, cases 1, 2",
         rocq=(
             "Layer.layer_lossless_rheo",
@@ -116,9 +116,10 @@ CLAIMS = (
     ),
     Claim(
         "adapted-growth",
-        "a tree grown one node at a time by a policy that looks only at what is revealed, with sampled tokens of the stated "
-        "law given it, and a rule that meets the step condition, is verified losslessly; `rheo` meets it always when fills "
-        "come after the sampled slot, *`rrsw` if nothing that it tests before the sampled slot is revealed after it*",
+        "a tree grown one node at a time by a policy that looks only at what is revealed, with sampled tokens of "
+        "the stated law given it, and a rule that meets the step condition, is verified losslessly; `rheo` meets it "
+        "always when fills come after the sampled slot, *`rrsw` if nothing that it tests before the sampled slot is "
+        "revealed after it*",
         "–",
         rocq=(
             "Growth.adapted_growth",
@@ -133,8 +134,8 @@ CLAIMS = (
     ),
     Claim(
         "eager-equals-lazy",
-        "build-then-prune and best-first growth give the same law of T_R, *if factors are ≤ 1, ties go by position, and the "
-        "sampled factor is at least every fill's*",
+        "build-then-prune and best-first growth give the same law of T_R, *if factors are ≤ 1, ties go by position, "
+        "and the sampled factor is at least every fill's*",
         "–",
         rocq=("DynamicTree.eager_equals_lazy", "DynamicTree.lazy_is_eager"),
         checks=((1, "bounded.trees:every_small_tree"),),
@@ -143,18 +144,18 @@ CLAIMS = (
     ),
     Claim(
         "blame",
-        "at the smallest lossy budget R*, the R*-th node sits in a sampled slot whose token, given T_{R*−1} and this slot, "
-        "does not have law q̃; otherwise the rule is to blame",
+        "at the smallest lossy budget R*, the R*-th node sits in a sampled slot whose token, given T_{R*−1} and "
+        "this slot, does not have law q̃; otherwise the rule is to blame",
         "–",
         checks=((1, "bounded.trees:blame_finds_a_slot"),),
         seen="`enumerate` when refuted",
-        missing="no formal proof; by `adapted_growth` a design without an unfaithful slot is lossless under a rule that "
-        "meets the step condition, which is the contrapositive for R* itself",
+        missing="no formal proof; by `adapted_growth` a design without an unfaithful slot is lossless under a rule "
+        "that meets the step condition, which is the contrapositive for R* itself",
     ),
     Claim(
         "acceptance-rheo",
-        "all n candidates survive, n ≥ m+1, *and the lead does not carry all of q̂*: Theorem 3's closed form, and its bound; "
-        "*the residual term is 0 if p = q̃; without a sampled slot the rate is Σ p over the candidates*",
+        "all n candidates survive, n ≥ m+1, *and the lead does not carry all of q̂*: Theorem 3's closed form, and "
+        "its bound; *the residual term is 0 if p = q̃; without a sampled slot the rate is Σ p over the candidates*",
         "Theorem 3",
         rocq=("Acceptance.acceptance_rheo", "Acceptance.acceptance_rheo_bound", "Acceptance.acceptance_none"),
         checks=((1, "bounded.acceptance:rheo_rate"),),
@@ -172,8 +173,8 @@ CLAIMS = (
     ),
     Claim(
         "rheo-versus-rrsw",
-        "*not always* Rheo ≥ RRSw: V = 4, m = 1, n = 3, p = (1, 0, 2, 1)/4, q uniform: 29/30 < 1, of the smallest common "
-        "denominator; V ≤ 3 cannot occur",
+        "*not always* Rheo ≥ RRSw: V = 4, m = 1, n = 3, p = (1, 0, 2, 1)/4, q uniform: 29/30 < 1, of the smallest "
+        "common denominator; V ≤ 3 cannot occur",
         "D.3",
         rocq=("Refutations.rheo_versus_rrsw",),
         checks=(
@@ -195,8 +196,8 @@ CLAIMS = (
     ),
     Claim(
         "top-k-imperfect",
-        "with p = q, pure top-K accepts less than 1 exactly if the support of p is not inside Top_K; *with a surviving "
-        "sampled slot acceptance is 1, for every m, under `rheo` and `rrsw`*",
+        "with p = q, pure top-K accepts less than 1 exactly if the support of p is not inside Top_K; *with a "
+        "surviving sampled slot acceptance is 1, for every m, under `rheo` and `rrsw`*",
         "§2.2",
         rocq=(
             "Acceptance.top_k_imperfect",
@@ -209,27 +210,28 @@ CLAIMS = (
     ),
     Claim(
         "optimal-acceptance",
-        "for a law of candidate sets, the most that any layer rule accepts is min over token sets T of p(T) + Pr(set ⊄ T), a "
-        "largest flow; `rheo`, `rrsw` ≤ optimum ≤ Theorem 3's bound, and `rheo` reaches it for n = m+1",
+        "for a law of candidate sets, the most that any layer rule accepts is min over token sets T of p(T) + "
+        "Pr(set ⊄ T), a largest flow; `rheo`, `rrsw` ≤ optimum ≤ Theorem 3's bound, and `rheo` reaches it for n = "
+        "m+1",
         "–",
         rocq=("Acceptance.optimal_acceptance", "Acceptance.optimal_acceptance_rheo"),
         checks=((1, "bounded.acceptance:optimum"),),
         seen="`acceptance`; `tests/acceptance/test_optimal_acceptance.py`",
-        missing="level 3 has weak duality (no rule exceeds any cut) and the optimum for n = m+1; that some rule reaches the "
-        "smallest cut in general is checked per instance, by a flow and a cut of equal value",
+        missing="level 3 has weak duality (no rule exceeds any cut) and the optimum for n = m+1; that some rule "
+        "reaches the smallest cut in general is checked per instance, by a flow and a cut of equal value",
     ),
     Claim(
         "pruned-optimum",
-        "in a pruned dynamic tree a transport plan chosen for the n seen is lossy (an instance: every optimal plan has TV at "
-        "least 1/4); `rheo` and `rrsw` are immune",
+        "in a pruned dynamic tree a transport plan chosen for the n seen is lossy (an instance: every optimal plan "
+        "has TV at least 1/4); `rheo` and `rrsw` are immune",
         "–",
         rocq=("PrunedOptimum.pruned_optimum",),
         seen="`tests/acceptance/test_pruned_optimum.py`",
     ),
     Claim(
         "table-1",
-        "q = (1/2, 3/10, 1/5), m = 1, K = 3, R = 2: the proxy 1/2 keeps the sampled slot whatever Y is; the ad-hoc 1/4 keeps "
-        "it only if Y = B. With p = (1/5, 1/5, 3/5) its output is off by TV 4/25",
+        "q = (1/2, 3/10, 1/5), m = 1, K = 3, R = 2: the proxy 1/2 keeps the sampled slot whatever Y is; the ad-hoc "
+        "1/4 keeps it only if Y = B. With p = (1/5, 1/5, 3/5) its output is off by TV 4/25",
         "Table 1",
         rocq=("Refutations.table_1", "Refutations.table_1_proxy", "Refutations.table_1_survival"),
         checks=((1, "bounded.instances:paper_table"),),
@@ -270,8 +272,8 @@ CLAIMS = (
     ),
     Claim(
         "cold-limit",
-        "T → 0. m = 0, *ε = 0*: q̂ one-hot at x₁ gives exactly the top-K tree. m = 1: *q̃* one-hot at x₂ gives top-K's tokens "
-        "but another tree in general (*q̂ one-hot at x₁ leaves no sampled slot: top-K*)",
+        "T → 0. m = 0, *ε = 0*: q̂ one-hot at x₁ gives exactly the top-K tree. m = 1: *q̃* one-hot at x₂ gives "
+        "top-K's tokens but another tree in general (*q̂ one-hot at x₁ leaves no sampled slot: top-K*)",
         "§5.4",
         checks=((1, "bounded.instances:cold_limit"),),
         seen="`tests/acceptance/test_cold_limit.py`",

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 class World:
     """Answers already given (`script`), then new ones; `signs` is what is assumed: polynomial to whether positive.
 
-    What is known not to be negative (`known`) is never asked for: it counts as positive, which is as good where it is 0.
+    What is known not to be negative (`known`) is never asked for: it counts as positive, right also where it is 0.
     """
 
     def __init__(self, script: list[bool], known: Sequence[Any] = ()) -> None:
@@ -105,6 +105,6 @@ def worlds(function: Callable[[World], Result], known: Sequence[Any] = ()) -> It
         script = scripts.pop()
         world = World(script, known)
         result = function(world)
-        for place in range(len(script), len(world.asked)):
-            scripts.append([*world.asked[:place], not world.asked[place]])
+        fresh = range(len(script), len(world.asked))
+        scripts += [[*world.asked[:place], not world.asked[place]] for place in fresh]
         yield world, result

@@ -1,8 +1,8 @@
 """`layer-lossless` for all real p and q~ at fixed sizes: the rules' own laws on fractions of polynomials.
 
 In each world the emitted law minus p must vanish as a fraction of polynomials. What is asked for are the signs of the
-entries of p - q~ (of p - (1 - a) q~ off a lead of mass a, under `rrsw`), which sum to zero. So no real p and q~ are in the
-world where all are positive; and where none is, all are zero: there the law is run on equal rows itself.
+entries of p - q~ (of p - (1 - a) q~ off a lead of mass a, under `rrsw`), which sum to zero. So no real p and q~ are in
+the world where all are positive; and where none is, all are zero: there the law is run on equal rows itself.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _array(row: list[Any], world: World) -> Any:
 
 
 def _rows(vocab: int, lead: int) -> tuple[list[Any], list[Any]]:
-    """p with V-1 free entries, q~ with V-m-1 and zero on the lead; the last ones make the sums one."""
+    """Rows: p with V-1 free entries, q~ with V-m-1 and zero on the lead; the last ones make the sums one."""
     names = [f"p{v}" for v in range(vocab - 1)] + [f"q{v}" for v in range(lead, vocab - 1)]
     made, generators = symbols(*names)
     p, q = generators[: vocab - 1], generators[vocab - 1 :]
