@@ -1,7 +1,8 @@
 (* Copyright: the rheo_verify authors. SPDX-License-Identifier: Apache-2.0
 
    What each final theorem rests on: every answer must be "Closed under the global context". *)
-From RheoVerify Require Import Probability Layer Acceptance Growth StepCondition DynamicTree Rheo Refutations PrunedOptimum.
+From RheoVerify Require Import Probability Layer Acceptance Optimum Growth StepCondition Priority Reads DynamicTree.
+From RheoVerify Require Import Ranking EagerLazy Lossless Rheo ColdLimit Refutations PrunedOptimum.
 
 (* Layer.v *)
 Print Assumptions layer_lossless_rheo_det.
@@ -22,8 +23,10 @@ Print Assumptions top_k_imperfect.
 Print Assumptions top_k_imperfect_iff.
 Print Assumptions top_k_imperfect_rheo.
 Print Assumptions top_k_imperfect_rrsw.
+(* Optimum.v *)
 Print Assumptions optimal_acceptance.
 Print Assumptions optimal_acceptance_rheo.
+Print Assumptions optimal_acceptance_bound.
 (* Growth.v *)
 Print Assumptions adapted_growth.
 Print Assumptions adapted_growth_policy.
@@ -31,11 +34,14 @@ Print Assumptions adapted_growth_decode.
 (* StepCondition.v *)
 Print Assumptions adapted_growth_rheo.
 Print Assumptions adapted_growth_rrsw.
-(* DynamicTree.v *)
+Print Assumptions adapted_growth_topk.
+(* Ranking.v *)
 Print Assumptions lazy_is_eager.
+(* EagerLazy.v *)
 Print Assumptions eager_equals_lazy.
 Print Assumptions slot_determinism.
 Print Assumptions slot_determinism_law.
+(* Lossless.v *)
 Print Assumptions lossless_rheo_pools.
 Print Assumptions lossless_rrsw_pools.
 (* Rheo.v *)
@@ -45,11 +51,16 @@ Print Assumptions lossless_rheo.
 Print Assumptions lossless_rrsw.
 Print Assumptions lossless_decoding_rheo.
 Print Assumptions lossless_decoding_rrsw.
+(* ColdLimit.v *)
+Print Assumptions cold_limit_0.
+Print Assumptions cold_limit_1.
+Print Assumptions cold_limit_1_none.
 (* Refutations.v *)
 Print Assumptions table_1.
 Print Assumptions table_1_proxy.
 Print Assumptions table_1_survival.
 Print Assumptions raw_score_ranking.
+Print Assumptions support_truncation.
 Print Assumptions scores_never_increase_needs_eps.
 Print Assumptions tie_rule.
 Print Assumptions rheo_versus_rrsw.

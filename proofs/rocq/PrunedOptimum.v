@@ -2,7 +2,7 @@
 
    pruned-optimum: in a pruned dynamic tree a transport plan chosen for the number of survivors seen is lossy. *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From RheoVerify Require Import Probability Layer Acceptance Growth StepCondition DynamicTree Rheo Refutations.
+From RheoVerify Require Import Probability Layer Acceptance Optimum Growth StepCondition Priority Reads DynamicTree Ranking EagerLazy Lossless Rheo Refutations.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.Theory.
 Local Open Scope ring_scope.

@@ -3,7 +3,7 @@
    Refutations, over the rationals, by computation. The algorithms are the ones that the theorems are about; only the
    ingredient that is broken is exchanged. *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From RheoVerify Require Import Probability Layer Acceptance Growth StepCondition DynamicTree Rheo.
+From RheoVerify Require Import Probability Layer Acceptance Growth StepCondition Priority Reads DynamicTree Ranking EagerLazy Lossless Rheo.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.Theory.
 Local Open Scope ring_scope.
@@ -78,6 +78,24 @@ Proof. by split; apply/eqP; vm_compute. Qed.
 Theorem raw_score_ranking :
   design_tv vocab3 a3 table_draft table_target 1 3 3 1 2 (fun c y => table_draft c y) = 4%:R / 25%:R.
 Proof. by apply/eqP; vm_compute. Qed.
+
+(* ================= support-truncation ================= *)
+(* The sampled token is drawn from the truncated draft (its two best tokens, renormalised). *)
+Definition full_draft (c : context [finType of 'I_3]) := (@row 3 [:: 2; 1; 1] 4)%N.
+Definition truncated_draft (c : context [finType of 'I_3]) := (@row 3 [:: 2; 1; 0] 3)%N.
+Definition trunc_target (c : context [finType of 'I_3]) := (@row 3 [:: 1; 1; 1] 3)%N.
+Definition trunc_law (verified_with : context [finType of 'I_3] -> 'I_3 -> rat) (s : seq 'I_3) : rat :=
+  let slot := rheo_slot vocab3 full_draft truncated_draft 0 1 in
+  Er vocab3 (qtilde vocab3 full_draft truncated_draft 0 1)
+    (rheo_tree vocab3 a3 full_draft truncated_draft 0 1 0 1 1 1 [::])
+    (fun T => cycle vocab3 (rheo_rule vocab3 trunc_target verified_with) (target trunc_target) (hist a3 slot T) [::] s).
+
+(* support-truncation (paper 3.2, App. B): verifying with the full draft what was drawn from the truncated one is
+   lossy; with the truncated draft it is lossless (lossless_rheo holds for every sampler). *)
+Theorem support_truncation :
+  total_variation vocab3 2 (trunc_law full_draft) (target trunc_target [::]) = 2%:R / 9%:R /\
+  total_variation vocab3 2 (trunc_law truncated_draft) (target trunc_target [::]) = 0.
+Proof. by split; apply/eqP; vm_compute. Qed.
 
 (* ================= scores-never-increase: the condition ================= *)
 Definition eps_draft (c : context [finType of 'I_2]) :=

@@ -3,7 +3,7 @@
    RheoSampling: its candidate pools and proxy, sampled-outranks-fill (Lemma 1), scores-never-increase (Lemma 2),
    and lossless (Theorem 1). *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From RheoVerify Require Import Probability Layer Growth StepCondition DynamicTree.
+From RheoVerify Require Import Probability Layer Growth StepCondition Priority Reads DynamicTree Ranking EagerLazy Lossless.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.Theory.
 Local Open Scope ring_scope.

@@ -307,4 +307,36 @@ Qed.
 (* pure top-K is lossless whatever the candidates and however they were chosen: any children, sampled or not *)
 Lemma topk_emit c cs v : emit vs topk_rule c cs v = p c v.
 Proof. exact: layer_lossless_topk. Qed.
+(* Any growth of the tree whatever: drawn tokens from any law, deterministic ones by any choice. *)
+Fixpoint any_growth root (h : history V slot_info) (g : growth R V slot_info) : Prop := match g with
+  | Stop => True
+  | Fixed c x g' => in_tree root h c /\ any_growth root (rcons h (c, x)) g'
+  | Drawn c d i k => [/\ in_tree root h c, tot vs d = 1
+      & forall y, d y != 0 -> any_growth root (rcons h (c, (y, i))) (k y)]
+  end.
+
+Lemma topk_enter c cs u : enter vs topk_rule c cs u = p c u * (u \in tokens cs)%:R.
+Proof.
+rewrite /enter /topk_rule topk_law // (sum_enters (p c) (mem (map fst (candidates cs))) u) /=; congr (_ * (nat_of_bool _)%:R).
+apply: etrans (perm_mem (perm_map fst (perm_slot_order cs)) u).
+by rewrite /candidates -map_comp.
+Qed.
+
+(* topk is lossless whatever the candidates and however they were chosen. *)
+Theorem adapted_growth_topk root g s : any_growth root [::] g ->
+  grow vs g [::] (fun h => cycle vs topk_rule (target p) h root s) = target p root s.
+Proof.
+move=> ag; apply: adapted_growth => //; first by move=> c v; rewrite topk_emit.
+elim: g [::] ag => [//|c x g IH|c d i k IH] h /=.
+- case=> it ag; split=> //; last exact: IH.
+  split=> [v|u uin]; first by rewrite !topk_emit.
+  by rewrite !topk_enter uin /tokens map_rcons mem_rcons in_cons -/(tokens _) uin orbT.
+- case=> it d1 hk; split=> //; last by move=> y dy; apply: IH; exact: hk.
+  split=> [v|u uin].
+    transitivity (tot vs (fun y => d y * p c v)); first by apply: eq_tot => // y; rewrite topk_emit.
+    by rewrite topk_emit // totE // -mulr_suml -(totE vsP) d1 mul1r.
+  transitivity (tot vs (fun y => d y * p c u)).
+    apply: eq_tot => // y; rewrite topk_enter /tokens map_rcons mem_rcons in_cons -/(tokens _) uin orbT mulr1 //.
+  by rewrite topk_enter uin mulr1 totE // -mulr_suml -(totE vsP) d1 mul1r.
+Qed.
 End StepCondition.

@@ -1,0 +1,187 @@
+(* Copyright: the rheo_verify authors. SPDX-License-Identifier: Apache-2.0
+
+   optimal-acceptance: the most that any layer rule can accept. *)
+From mathcomp Require Import all_ssreflect all_algebra.
+From RheoVerify Require Import Probability Layer Acceptance.
+Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
+Import GRing.Theory Num.Theory Order.Theory.
+Local Open Scope ring_scope.
+
+Section Optimum.
+Variables (R : realFieldType) (V : finType) (vs : seq V).
+Hypothesis vsP : vocabulary vs.
+Implicit Types (p q b : V -> R) (u v y : V) (us : seq V).
+Local Notation acceptance c := (E vs c (@accepts R V)).
+
+Section Optimal.
+Variables (Omega : finType) (w : Omega -> R) (C : Omega -> seq V) (p : V -> R).
+
+(* Any layer rule for this law of candidate sets: given the draw, a law over outcomes that accepts only
+   candidates; on average over the draws the output is p. *)
+Definition layer_rule (l : Omega -> outcome V -> R) :=
+  [/\ forall k o, 0 <= l k o,
+      forall k, w k != 0 -> \sum_v (l k (true, v) + l k (false, v)) = 1,
+      forall k u, u \notin C k -> l k (true, u) = 0
+    & forall v, \sum_k w k * (l k (true, v) + l k (false, v)) = p v].
+
+Definition rule_acceptance (l : Omega -> outcome V -> R) : R := \sum_k w k * (\sum_u l k (true, u)).
+
+(* the capacity of the cut given by a token set T: p(T) + Pr(candidates not inside T) *)
+Definition cut (T : pred V) : R := \sum_(v | T v) p v + \sum_(k | ~~ all T (C k)) w k.
+
+(* optimal-acceptance, weak duality: no rule accepts more than any cut. *)
+Theorem optimal_acceptance l T : (forall k, 0 <= w k) -> layer_rule l -> rule_acceptance l <= cut T.
+Proof.
+move=> w0 [l0 l1 lC lp]; rewrite /rule_acceptance /cut.
+have -> : \sum_k w k * (\sum_u l k (true, u)) =
+   \sum_(u | T u) (\sum_k w k * l k (true, u)) + \sum_k w k * (\sum_(u | ~~ T u) l k (true, u)).
+  rewrite exchange_big /= -big_split /=; apply: eq_bigr => k _.
+  by rewrite (bigID T) /= mulrDr mulr_sumr.
+apply: ler_add.
+  apply: ler_sum => u _; rewrite -(lp u); apply: ler_sum => k _.
+  by rewrite ler_wpmul2l // ler_addl.
+rewrite [X in _ <= X]big_mkcond /=; apply: ler_sum => k _.
+have [z|nz] := eqVneq (w k) 0; first by rewrite z mul0r if_same.
+case: ifP => [_|/negbFE/allP h].
+  rewrite -[X in _ <= X]mulr1 ler_wpmul2l // -(l1 k nz) [X in _ <= X](bigID T) /= ler_paddl //.
+    by apply: sumr_ge0 => v _; rewrite addr_ge0.
+  by apply: ler_sum => v _; rewrite ler_addl.
+rewrite big1 ?mulr0 // => u nu; apply: lC; by apply: contra nu => /h.
+Qed.
+End Optimal.
+
+(* optimal-acceptance: rheo reaches the optimum when the candidates are the lead and the sampled token
+   (n = m + 1): its acceptance equals a cut, so no rule for these candidate sets accepts more. *)
+Section RheoOptimal.
+Variables (p q : V -> R) (us : seq V).
+Hypotheses (dp : dist vs p) (dq : dist vs q) (q_lead : forall v, v \in us -> q v = 0).
+
+Definition lead_and_sampled y : seq (cand V) := [seq (u, false) | u <- us] ++ [:: (y, true)].
+Definition rheo_cut : pred V := fun v => (v \in us) || (p v <= q v).
+
+Lemma rheo_acceptance_cut :
+  tot vs (fun y => q y * acceptance (rheo vs p q (lead_and_sampled y)))
+    = cut q (fun y => y :: us) p rheo_cut.
+Proof.
+have s y : sampled (lead_and_sampled y) = [:: y].
+  by rewrite sampled_cat sampled_det.
+have o y : others (lead_and_sampled y) = us.
+  by rewrite others_cat others_det cats0.
+rewrite totE // (rheo_law vsP (fun _ => @accepts R V)) //.
+under [X in X + _]eq_bigr do rewrite mulr1.
+under [X in _ + X]eq_bigr do rewrite o.
+rewrite -mulr_suml.
+have -> : (\sum_y pos (q y - p y)) * (\sum_v residual vs p q v * @accepts R V (v \in us, v)) =
+  \sum_(v | v \in us) p v.
+  rewrite mulr_sumr [RHS]big_mkcond; apply: eq_bigr => v _; rewrite mulrA.
+  rewrite -(sum_pos_sym vsP (p := p)) -?(totE vsP); last by case: dp dq => _ -> [_ ->].
+  rewrite mass_residual // /accepts /=.
+  case: ifP => vu; rewrite ?mulr0 // mulr1 q_lead // subr0 pos_id //; by case: dp.
+rewrite /cut addrC.
+have -> : \sum_(k | ~~ all rheo_cut (k :: us)) q k = \sum_(k | ~~ rheo_cut k) q k.
+  apply: eq_bigl => k /=; have -> : all rheo_cut us by apply/allP => v; rewrite /rheo_cut => ->.
+  by rewrite andbT.
+rewrite [X in _ + X = _](bigID (mem us)) /= [X in _ + (X + _) = _]big1 ?add0r; last first.
+  by move=> v h; rewrite q_lead // (min_idPr _) //; case: dp.
+rewrite [X in _ = X + _](bigID (mem us)) /= -[RHS]addrA; congr (_ + _).
+  by apply: eq_bigl => v; rewrite /rheo_cut /=; case: (v \in us); rewrite ?andbF ?andbT.
+rewrite [LHS](bigID (fun v => rheo_cut v)) /=; congr (_ + _).
+  rewrite (eq_bigl (fun v => rheo_cut v && (v \notin us))); last by move=> v; rewrite andbC.
+  apply: eq_bigr => v /andP [h /negbTE nv]; move: h; rewrite /rheo_cut nv /= => h; exact/min_idPl.
+rewrite (eq_bigl (fun v => ~~ rheo_cut v)); last first.
+  by move=> v; rewrite /rheo_cut; case: (v \in us).
+apply: eq_bigr => v; rewrite /rheo_cut negb_or -ltNge => /andP [_ /ltW h]; exact/min_idPr.
+Qed.
+
+Definition rheo_rule y (o : outcome V) : R :=
+  E vs (rheo vs p q (lead_and_sampled y)) (fun o' => (o' == o)%:R).
+
+Lemma rheo_layer_rule : layer_rule q (fun y => y :: us) p rheo_rule.
+Proof.
+have s y : sampled (lead_and_sampled y) = [:: y].
+  by rewrite sampled_cat sampled_det.
+have o y : others (lead_and_sampled y) = us.
+  by rewrite others_cat others_det cats0.
+have rE y f := rheo_law1 vsP p q f (s y).
+have a0 y : 0 <= accept p q y.
+  by rewrite /accept le_minr ler01 divr_ge0 //; [case: dp|case: dq].
+have a1 y : accept p q y <= 1 by rewrite /accept le_minl lexx.
+have e v (x : outcome V) : (x == (true, v))%:R + (x == (false, v))%:R = @emits R V v x.
+  by case: x => [[] x]; rewrite /emits /= !xpair_eqE /= ?addr0 ?add0r.
+have l1 y v : rheo_rule y (true, v) + rheo_rule y (false, v) =
+    E vs (rheo vs p q (lead_and_sampled y)) (@emits R V v).
+  rewrite -(mul1r (rheo_rule y (true, v))) -(mul1r (rheo_rule y (false, v))) -E_linear //.
+  by apply: E_ext => // x; rewrite !mul1r e.
+split.
+- move=> y x; rewrite /rheo_rule rE addr_ge0 //; first by rewrite mulr_ge0 ?ler0n.
+  rewrite mulr_ge0 ?subr_ge0 // sumr_ge0 // => v _; rewrite mulr_ge0 ?ler0n //.
+  by apply: dist0_ge0; exact: residual_dist0.
+- move=> y qy; under eq_bigr do rewrite l1; rewrite E_sum // rE /emits /=.
+  rewrite sum_is mulr1; under [X in _ + _ * X]eq_bigr do rewrite sum_is mulr1.
+  case: (residual_dist0 vsP p q) => [d|z]; first by rewrite (dist_sum vsP d) mulr1 addrC subrK.
+  suff -> : accept p q y = 1 by rewrite subrr mul0r addr0.
+  have := reject_mul (proj1 dp y) (proj1 dq y).
+  have -> : pos (q y - p y) = 0.
+    have : \sum_y pos (q y - p y) = 0.
+      rewrite -(sum_pos_sym vsP (p := p)); last by case: dp dq => _ -> [_ ->].
+      by rewrite big1 // => v _; rewrite -(mass_residual vsP) z mulr0.
+    move=> /eqP; rewrite psumr_eq0; last by move=> v _; exact: pos_ge0.
+    by move=> /allP /(_ y (mem_index_enum y)) /= /eqP.
+  by move=> /eqP; rewrite mulf_eq0 (negbTE qy) /= subr_eq0 eq_sym => /eqP.
+- move=> y u; rewrite inE negb_or => /andP [uy uu]; rewrite /rheo_rule rE xpair_eqE /= eq_sym (negbTE uy) mulr0 add0r.
+  rewrite o big1 ?mulr0 // => v _; case vu: (v \in us); rewrite ?mulr0 // xpair_eqE /=.
+  by case: eqP => [vE|_]; rewrite ?mulr0 //; rewrite -vE vu in uu.
+- move=> v; under eq_bigr do rewrite l1; rewrite -(totE vsP).
+  by apply: layer_lossless_rheo => // y _.
+Qed.
+
+Theorem optimal_acceptance_rheo l : layer_rule q (fun y => y :: us) p l ->
+  rule_acceptance q l <= tot vs (fun y => q y * acceptance (rheo vs p q (lead_and_sampled y))).
+Proof.
+by move=> h; rewrite rheo_acceptance_cut; apply: optimal_acceptance => //; case: dq.
+Qed.
+End RheoOptimal.
+(* optimal-acceptance: the optimum is at most the bound of Theorem 3 (so rheo and rrsw are too). *)
+Section Bound.
+Variables (xs : seq V) (m n : nat) (v0 : V).
+Hypothesis xsP : vocabulary xs.
+Hypothesis mn : (m < n)%N.
+Hypothesis nV : (n <= #|V|)%N.
+Variables (p q : V -> R).
+Hypotheses (dp : dist vs p) (dq : dist vs q).
+Hypothesis q_lead : forall v, v \in lead xs m -> q v = 0.
+(* optimal-acceptance: the bound of Theorem 3 holds for every rule, not only rheo. *)
+Theorem optimal_acceptance_bound l :
+  layer_rule q (fun y => map fst (survivors xs m n y)) p l ->
+  rule_acceptance q l <= \sum_(v | v \in take n xs) p v + \sum_(v | v \notin take n xs) Num.min (p v) (q v).
+Proof.
+move=> hl; have q0 y : 0 <= q y by case: dq.
+pose T := fun v => (v \in take n xs) || (p v <= q v).
+apply: le_trans (optimal_acceptance T q0 hl) _; rewrite /cut.
+have inT y : y \notin lead xs m -> T y -> all T (map fst (survivors xs m n y)).
+  move=> yl Ty; have ln u : u \in lead xs m -> u \in take n xs.
+    rewrite /lead => h; have := ltnW mn => /subnKC <-; by rewrite takeD mem_cat h.
+  apply/allP => u; rewrite /survivors map_cat mem_cat /= in_cons -!map_comp !map_id.
+  case/or3P => [/ln h|/eqP -> //|]; first by rewrite /T h.
+  rewrite (mem_fills xsP mn u yl) => /and3P [_ _ h]; rewrite /T; apply/orP; left.
+  have e : n = n.-1.+1 by case: (n) mn.
+  have : u \in take n xs; last by [].
+  move: h; case: (y \in _); first by rewrite addn1 -e.
+  by rewrite addn0 => h; rewrite e -addn1 takeD mem_cat h.
+apply: (@le_trans _ _ (\sum_(v | T v) p v + \sum_(y | ~~ T y) q y)).
+  rewrite ler_add2l big_mkcond [X in _ <= X]big_mkcond /=; apply: ler_sum => y _.
+  have [Ty|] := boolP (T y); last by case: ifP => /= *; rewrite ?lexx ?q0.
+  case: ifP => // na; have [yl|nl] := boolP (y \in lead xs m); first by rewrite q_lead.
+  by rewrite inT in na.
+rewrite (bigID (mem (take n xs))) /= -addrA le_eqVlt; apply/orP; left; apply/eqP; congr (_ + _).
+  by apply: eq_bigl => v; rewrite /T; case: (v \in take n xs); rewrite ?andbF.
+rewrite [RHS](bigID (fun v => p v <= q v)) /=; congr (_ + _).
+  rewrite (eq_bigl (fun v => (v \notin take n xs) && (p v <= q v))); last first.
+    by move=> v; rewrite /T; case: (v \in take n xs); rewrite ?andbF ?andbT.
+  by apply: eq_bigr => v /andP [_ h]; apply/esym/min_idPl.
+rewrite (eq_bigl (fun v => (v \notin take n xs) && ~~ (p v <= q v))); last first.
+  by move=> v; rewrite /T negb_or.
+by apply: eq_bigr => v /andP [_]; rewrite -ltNge => /ltW h; apply/esym/min_idPr.
+Qed.
+End Bound.
+End Optimum.
