@@ -13,7 +13,6 @@ import sys
 from fractions import Fraction
 from itertools import islice, product
 
-
 ROOT = (), (), Fraction(1), None  # a node: its slots, its tokens, its path score, the law that it is verified with
 
 

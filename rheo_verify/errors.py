@@ -87,4 +87,6 @@ CODES: dict[str, str] = {
     "RV701": "a certificate cannot speak of this run",
     "RV702": "the certificate would be too large to recheck",
     "RV703": "the certificate cannot be written",
+    "RV704": "the proofs are not there",
+    "RV705": "no claim of that name",
 }

@@ -1,4 +1,4 @@
-"""The acceptance claims at every small layer: closed forms against the rule's own law, the optimum against every cut."""
+"""The acceptance claims at every small layer: closed forms against the rule's law, the optimum against every cut."""
 
 from __future__ import annotations
 

@@ -55,7 +55,10 @@ class Certificate:
 
 
 def certificate_of(result: Enumeration) -> Certificate:
-    """The certificate of an enumeration. Raises `InputError` RV701 for several cycles and other rules, RV702 where it is too large."""
+    """The certificate of an enumeration.
+
+    Raises `InputError` RV701 for several cycles and for other rules, RV702 where it would be too large.
+    """
     if result.cycles != 1:
         raise InputError("RV701", f"a certificate speaks of one cycle, not of {result.cycles}")
     if result.rule.name not in RULES:

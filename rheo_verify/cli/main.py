@@ -19,6 +19,7 @@ COMMANDS = (
     "search",
     "decoders",
     "check",
+    "prove",
     "inspect",
     "empirical",
     "precision",

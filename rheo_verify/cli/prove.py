@@ -1,0 +1,44 @@
+"""`prove`: run the machine-checked proofs of the claims."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+
+def add(subparsers: Any) -> None:
+    """Register the command."""
+    from rheo_verify.cli.main import EXIT_CODES
+
+    parser = subparsers.add_parser(
+        "prove",
+        help="run the machine-checked proofs of the claims",
+        description="Run every check of a claim (default: of all claims): Rocq theorems (level 3, needs coqc with "
+        "mathcomp), symbolic proofs (level 2, needs z3 and sympy), bounded sweeps (level 1), random instances (level "
+        "0). What is not installed is said, and then the answer is inconclusive.",
+        epilog=EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="claim ids (docs/claims.md); default: all")
+    parser.add_argument("--level", type=int, choices=(0, 1, 2, 3), help="only the checks of this level")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command: 0 if every check ran and held, 1 if one failed, 3 if one could not run or there was none."""
+    from rheo_verify.checks.proofs import chosen_claims, prove
+    from rheo_verify.checks.verdict import Verdict
+    from rheo_verify.report import proofs as report
+    from rheo_verify.report.text import stdout_style
+
+    answers = list(prove(chosen_claims(args.claims), args.level, _progress))
+    asked = [answer for answer in answers if answer.steps or args.level is None or args.claims]
+    sys.stdout.write(report.to_json(asked) if args.json else report.to_text(asked, stdout_style()))
+    return Verdict.worst(answer.verdict for answer in asked).exit_code
+
+
+def _progress(what: str) -> None:
+    if sys.stderr.isatty() and what:
+        print(f"\r\033[K{what} …", end="", file=sys.stderr, flush=True)
