@@ -77,7 +77,9 @@ def main() -> None:
     started = time.process_time()
     scope = Scope(vocab=3, denominator=5, drafts=2, random=200)
     report = check_verifier(torch_verifier, scope=scope)
-    print(f"{report.verdict}: {report.cases} cases, {report.paths} paths in {time.process_time() - started:.1f} s of CPU")
+    print(
+        f"{report.verdict}: {report.cases} cases, {report.paths} paths in {time.process_time() - started:.1f} s of CPU"
+    )
 
 
 if __name__ == "__main__":

@@ -65,9 +65,6 @@ CODES |= {
     "RV408": "the tokens before the last are not the drafted ones",
     "RV409": "the accepted count is not the number of accepted drafts",
     "RV410": "an input was changed in place",
-    "RV411": "the draft distribution handed over is not the one drafted from",
-    "RV412": "drafts are verified in another order than they were drawn",
-    "RV413": "a row that was handed over is not a distribution",
     "RV414": "u <= p/q accepts at u = 0 (a warning)",
-    "RV415": "drafting and verification share randomness (a warning)",
+    "RV415": "a generator was set back: two draws share their noise (a warning)",
 }

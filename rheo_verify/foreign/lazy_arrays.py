@@ -20,7 +20,7 @@ Elements = np.ndarray[Any, Any]
 def lazies(values: Sequence[Any], shape: Sequence[int]) -> LazyArray:
     """An array of the given shape from its elements in row-major order."""
     array = LazyArray(tuple(shape), dtype=object)
-    array.flat = values
+    array.ravel()[:] = values
     return array
 
 

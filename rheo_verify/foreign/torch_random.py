@@ -20,7 +20,7 @@ from rheo_verify.foreign.noise import Noise
 from rheo_verify.probability.rationals import Rational
 
 _Base = torch._C.TensorBase
-assert torch_orders.HANDLERS is torch_tensors.HANDLERS  # importing it registers them
+assert torch_orders.REGISTERED  # importing it registers its handlers
 
 
 def mode(current: Callable[[], Noise]) -> TorchFunctionMode:
