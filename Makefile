@@ -1,10 +1,12 @@
 # make test   set up and run all tests that `pytest` runs (the README's test line)
+# make test-models  the tests that need torch and transformers
+# make test-proofs  build and recheck the Rocq proofs (needs coq and mathcomp)
 # make bench  the benchmarks of the exact engine, as ratios within one run
 # make mutants  mutation testing of the core with mutmut (an hour or so; not part of CI)
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup test bench mutants
+.PHONY: setup test test-models test-proofs bench mutants
 setup: $(BIN)/.installed
 
 $(BIN)/.installed: pyproject.toml
@@ -14,6 +16,16 @@ $(BIN)/.installed: pyproject.toml
 
 test: setup
 	$(BIN)/python -m pytest -n auto
+
+test-models: setup
+	$(BIN)/pip install --quiet --editable '.[torch]'
+	$(BIN)/python -m pytest tests/models tests/foreign tests/testing tests/test_rules.py
+
+test-proofs: setup
+	$(MAKE) -C proofs/rocq -j2
+	$(MAKE) -C proofs/rocq assumptions
+	$(MAKE) -C proofs/rocq coqchk
+	$(MAKE) -C proofs/rocq mutants
 
 bench: setup
 	$(BIN)/python -m benchmarks

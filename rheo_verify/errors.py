@@ -1,7 +1,8 @@
 """Every message the project raises on purpose carries a stable code, each with a page in docs/.
 
 Codes: RV1xx bad input (exit code 2), RV2xx a limit was reached (exit code 3), RV3xx misuse of the library,
-RV5xx acceptance and search, RV7xx certificates and proofs (exit code 2).
+RV4xx foreign code, RV5xx acceptance and search, RV6xx real models and transcripts, RV7xx certificates and proofs
+(exit code 2).
 """
 
 from __future__ import annotations
@@ -54,11 +55,35 @@ CODES: dict[str, str] = {
     "RV203": "interrupted",
     "RV301": "a choice without weight",
     "RV302": "the same program took another path when run again",
+    "RV303": "a rule was given a tree that it is not defined for",
+    "RV401": "the law of the emitted tokens is not the target's",
+    "RV402": "a random value is used in a way that has no exact answer",
+    "RV403": "a random function, or these arguments of it, are not answered",
+    "RV404": "the same choices gave another result: randomness escaped",
+    "RV405": "the code under test raised an exception",
+    "RV406": "what was returned is not a sequence of token ids of a possible length",
+    "RV407": "a token of target probability zero was emitted",
+    "RV408": "the tokens before the last are not the drafted ones",
+    "RV409": "the accepted count is not the number of accepted drafts",
+    "RV410": "an input was changed in place",
+    "RV411": "the draft distribution handed over is not the one drafted from",
+    "RV412": "drafts are verified in another order than they were drawn",
+    "RV413": "a row that was handed over is not a distribution",
+    "RV414": "u <= p/q accepts at u = 0 (a warning)",
+    "RV415": "drafting and verification share randomness (a warning)",
     "RV501": "an optimal-transport plan meets a candidate set that it was not made for",
     "RV502": "optimal-transport is asked for what only an exact plan of one layer can answer",
     "RV503": "a search expression cannot be read",
     "RV504": "a search state does not belong to this search",
     "RV505": "no static tree: the number of candidates would depend on the draw",
+    "RV600": "an optional package is not installed",
+    "RV601": "a checkpoint cannot be read",
+    "RV602": "a checkpoint's configuration is not one that is implemented",
+    "RV603": "a checkpoint's weights are not the ones its configuration asks for",
+    "RV604": "a head's vocabulary map is wrong",
+    "RV605": "a head does not fit the target",
+    "RV606": "a transcript line cannot be used",
+    "RV607": "the state of an audit does not fit",
     "RV701": "a certificate cannot speak of this run",
     "RV702": "the certificate would be too large to recheck",
     "RV703": "the certificate cannot be written",

@@ -223,6 +223,13 @@ def test_limits_end_inconclusive_with_the_counts(capsys: pytest.CaptureFixture[s
     assert (code, json.loads(out)["verdict"]) == (3, "INCONCLUSIVE")
 
 
+def test_too_many_cycles_end_inconclusive(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rheo_verify.checks.enumeration.MOST_SEQUENCES", 1000)
+    code, out, _ = invoke(capsys, "enumerate", "--vocab", "3", "--depth", "2", "--cycles", "9")
+    assert code == 3
+    assert "more than 1,000 different sequences" in " ".join(out.split())
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 def test_interrupt_ends_inconclusive() -> None:
     command = [

@@ -26,6 +26,7 @@ Print Assumptions top_k_imperfect_rrsw.
 (* Optimum.v *)
 Print Assumptions optimal_acceptance.
 Print Assumptions optimal_acceptance_rheo.
+Print Assumptions acceptance_rrsw_bound.
 Print Assumptions optimal_acceptance_bound.
 (* Growth.v *)
 Print Assumptions adapted_growth.

@@ -50,6 +50,106 @@ rewrite big1 ?mulr0 // => u nu; apply: lC; by apply: contra nu => /h.
 Qed.
 End Optimal.
 
+(* ---- rheo and rrsw are rules in this sense, for any candidates ---- *)
+Section OurRules.
+Variables (p q : V -> R).
+Hypotheses (dp : dist vs p) (dq : dist vs q).
+
+Definition law_of (c : V -> prog R V (outcome V)) y (o : outcome V) : R := E vs (c y) (fun o' => (o' == o)%:R).
+
+Lemma law_of_rule (C : V -> seq V) c :
+  (forall y f, (forall o, 0 <= f o) -> 0 <= E vs (c y) f) ->
+  (forall y, q y != 0 -> E vs (c y) (fun _ => 1) = 1) ->
+  (forall y u, u \notin C y -> E vs (c y) (@enters R V u) = 0) ->
+  (forall v, tot vs (fun y => q y * E vs (c y) (@emits R V v)) = p v) -> layer_rule q C p (law_of c).
+Proof.
+move=> h0 h1 hC hp.
+have e v (x : outcome V) : (x == (true, v))%:R + (x == (false, v))%:R = @emits R V v x.
+  by case: x => [[] x]; rewrite /emits /= !xpair_eqE /= ?addr0 ?add0r.
+have l1 y v : law_of c y (true, v) + law_of c y (false, v) = E vs (c y) (@emits R V v).
+  rewrite -(mul1r (law_of c y (true, v))) -(mul1r (law_of c y (false, v))) -E_linear //.
+  by apply: E_ext => // x; rewrite !mul1r e.
+split.
+- by move=> y o; apply: h0 => o'; rewrite ler0n.
+- move=> y qy; under eq_bigr do rewrite l1; rewrite E_sum // -[RHS](h1 y qy).
+  by apply: E_ext => // o; exact: sum_is.
+- exact: hC.
+- by move=> v; under eq_bigr do rewrite l1; rewrite -(totE vsP).
+Qed.
+
+Lemma law_of_acceptance c :
+  rule_acceptance q (law_of c) = tot vs (fun y => q y * acceptance (c y)).
+Proof.
+rewrite totE //; apply: eq_bigr => y _; rewrite E_sum //; congr (_ * _); apply: E_ext => // -[[] w].
+  by rewrite /accepts /= -[RHS](sum_is R w); apply: eq_bigr => u _; rewrite xpair_eqE.
+by rewrite /accepts /= big1 // => u _; rewrite xpair_eqE.
+Qed.
+
+Lemma accept_ge0 b y : (forall v, 0 <= b v) -> 0 <= accept b q y.
+Proof. by move=> b0; rewrite /accept le_minr ler01 divr_ge0 //; case: dq. Qed.
+
+Lemma accept_le1 b y : accept b q y <= 1. Proof. by rewrite /accept le_minl lexx. Qed.
+
+Lemma accept_total b y : dist vs b -> q y != 0 ->
+  accept b q y + (1 - accept b q y) * (\sum_v residual vs b q v) = 1.
+Proof.
+move=> db qy; case: (residual_dist0 vsP b q) => [d|z].
+  by rewrite (dist_sum vsP d) mulr1 addrC subrK.
+suff -> : accept b q y = 1 by rewrite subrr mul0r addr0.
+have := reject_mul (proj1 db y) (proj1 dq y).
+have -> : pos (q y - b y) = 0.
+  have : \sum_y pos (q y - b y) = 0.
+    rewrite -(sum_pos_sym vsP (p := b)); last by case: db dq => _ -> [_ ->].
+    by rewrite big1 // => v _; rewrite -(mass_residual vsP) z mulr0.
+  move=> /eqP; rewrite psumr_eq0; last by move=> v _; exact: pos_ge0.
+  by move=> /allP /(_ y (mem_index_enum y)) /= /eqP.
+by move=> /eqP; rewrite mulf_eq0 (negbTE qy) /= subr_eq0 eq_sym => /eqP.
+Qed.
+
+Lemma rheo_layer_rule (cs : V -> seq (cand V)) : (forall y, sampled (cs y) = [:: y]) ->
+  layer_rule q (fun y => y :: others (cs y)) p (law_of (fun y => rheo vs p q (cs y))).
+Proof.
+move=> s; have rE y f := rheo_law1 vsP p q f (s y); have p0 : forall v, 0 <= p v by case: dp.
+apply: law_of_rule.
+- move=> y f f0; rewrite rE addr_ge0 // mulr_ge0 ?accept_ge0 ?subr_ge0 ?accept_le1 // sumr_ge0 // => v _.
+  by rewrite mulr_ge0 //; apply: dist0_ge0; exact: residual_dist0.
+- move=> y qy; rewrite rE mulr1; under eq_bigr do rewrite mulr1; exact: accept_total.
+- move=> y u; rewrite in_cons negb_or => /andP [uy uo]; rewrite rE.
+  rewrite (sum_enters (residual vs p q) (mem (others (cs y))) u) /= (negbTE uo) !mulr0 addr0.
+  by rewrite /enters xpair_eqE /= eq_sym (negbTE uy) mulr0.
+- by move=> v; apply: layer_lossless_rheo.
+Qed.
+
+Lemma rrsw_layer_rule us (post : V -> seq V) :
+  layer_rule q (fun y => us ++ y :: post y) p
+    (law_of (fun y => rrsw vs p q ([seq (u, false) | u <- us] ++ (y, true) :: [seq (u, false) | u <- post y]))).
+Proof.
+have p0 : forall v, 0 <= p v by case: dp.
+set b := left_after vs p (mem us).
+have rE y f : E vs (rrsw vs p q ([seq (u, false) | u <- us] ++ (y, true) :: [seq (u, false) | u <- post y])) f =
+   \sum_(v | v \in us) p v * f (true, v) + (1 - mass p (mem us)) *
+     (accept b q y * f (true, y) + (1 - accept b q y) * \sum_v residual vs b q v * f (v \in post y, v)).
+  by rewrite rrsw_law1 ?sampled_det // others_det.
+have m0 : 0 <= 1 - mass p (mem us) by rewrite subr_ge0; exact: (mass_le1 vsP _ dp).
+have b0 v : 0 <= b v.
+  rewrite /b /left_after /nrm divr_ge0 ?off_ge0 // totE // sumr_ge0 // => w _; exact: off_ge0.
+apply: law_of_rule.
+- move=> y f f0; rewrite rE addr_ge0 ?sumr_ge0 // => [v _|]; first by rewrite mulr_ge0.
+  rewrite mulr_ge0 // addr_ge0 // mulr_ge0 ?accept_ge0 ?subr_ge0 ?accept_le1 // sumr_ge0 // => v _.
+  by rewrite mulr_ge0 //; apply: dist0_ge0; exact: residual_dist0.
+- move=> y qy; rewrite rE; under eq_bigr do rewrite mulr1.
+  rewrite mulr1; under [X in _ + _ * (_ + _ * X)]eq_bigr do rewrite mulr1.
+  rewrite -[\sum_(v | _) _]/(mass p (mem us)).
+  have [->|a1] := eqVneq (mass p (mem us)) 1; first by rewrite subrr mul0r addr0.
+  by rewrite accept_total ?mulr1 1?addrC ?subrK //; exact: left_dist.
+- move=> y u; rewrite mem_cat in_cons !negb_or => /and3P [uu uy uo]; rewrite rE.
+  rewrite (sum_enters (residual vs b q) (mem (post y)) u) /= (negbTE uo) mulr0 mulr0 addr0.
+  rewrite {2}/enters xpair_eqE /= eq_sym (negbTE uy) mulr0 mulr0 addr0 big1 // => v vu.
+  by rewrite /enters xpair_eqE /=; case: eqP => [vE|]; rewrite ?mulr0 //; rewrite -vE vu in uu.
+- move=> v; apply: layer_lossless_rrsw => // y _; exact: sampled_det.
+Qed.
+End OurRules.
+
 (* optimal-acceptance: rheo reaches the optimum when the candidates are the lead and the sampled token
    (n = m + 1): its acceptance equals a cut, so no rule for these candidate sets accepts more. *)
 Section RheoOptimal.
@@ -93,46 +193,12 @@ rewrite (eq_bigl (fun v => ~~ rheo_cut v)); last first.
 apply: eq_bigr => v; rewrite /rheo_cut negb_or -ltNge => /andP [_ /ltW h]; exact/min_idPr.
 Qed.
 
-Definition rheo_rule y (o : outcome V) : R :=
-  E vs (rheo vs p q (lead_and_sampled y)) (fun o' => (o' == o)%:R).
-
-Lemma rheo_layer_rule : layer_rule q (fun y => y :: us) p rheo_rule.
+Lemma lead_and_sampled_rule :
+  layer_rule q (fun y => y :: us) p (law_of (fun y => rheo vs p q (lead_and_sampled y))).
 Proof.
-have s y : sampled (lead_and_sampled y) = [:: y].
-  by rewrite sampled_cat sampled_det.
-have o y : others (lead_and_sampled y) = us.
-  by rewrite others_cat others_det cats0.
-have rE y f := rheo_law1 vsP p q f (s y).
-have a0 y : 0 <= accept p q y.
-  by rewrite /accept le_minr ler01 divr_ge0 //; [case: dp|case: dq].
-have a1 y : accept p q y <= 1 by rewrite /accept le_minl lexx.
-have e v (x : outcome V) : (x == (true, v))%:R + (x == (false, v))%:R = @emits R V v x.
-  by case: x => [[] x]; rewrite /emits /= !xpair_eqE /= ?addr0 ?add0r.
-have l1 y v : rheo_rule y (true, v) + rheo_rule y (false, v) =
-    E vs (rheo vs p q (lead_and_sampled y)) (@emits R V v).
-  rewrite -(mul1r (rheo_rule y (true, v))) -(mul1r (rheo_rule y (false, v))) -E_linear //.
-  by apply: E_ext => // x; rewrite !mul1r e.
-split.
-- move=> y x; rewrite /rheo_rule rE addr_ge0 //; first by rewrite mulr_ge0 ?ler0n.
-  rewrite mulr_ge0 ?subr_ge0 // sumr_ge0 // => v _; rewrite mulr_ge0 ?ler0n //.
-  by apply: dist0_ge0; exact: residual_dist0.
-- move=> y qy; under eq_bigr do rewrite l1; rewrite E_sum // rE /emits /=.
-  rewrite sum_is mulr1; under [X in _ + _ * X]eq_bigr do rewrite sum_is mulr1.
-  case: (residual_dist0 vsP p q) => [d|z]; first by rewrite (dist_sum vsP d) mulr1 addrC subrK.
-  suff -> : accept p q y = 1 by rewrite subrr mul0r addr0.
-  have := reject_mul (proj1 dp y) (proj1 dq y).
-  have -> : pos (q y - p y) = 0.
-    have : \sum_y pos (q y - p y) = 0.
-      rewrite -(sum_pos_sym vsP (p := p)); last by case: dp dq => _ -> [_ ->].
-      by rewrite big1 // => v _; rewrite -(mass_residual vsP) z mulr0.
-    move=> /eqP; rewrite psumr_eq0; last by move=> v _; exact: pos_ge0.
-    by move=> /allP /(_ y (mem_index_enum y)) /= /eqP.
-  by move=> /eqP; rewrite mulf_eq0 (negbTE qy) /= subr_eq0 eq_sym => /eqP.
-- move=> y u; rewrite inE negb_or => /andP [uy uu]; rewrite /rheo_rule rE xpair_eqE /= eq_sym (negbTE uy) mulr0 add0r.
-  rewrite o big1 ?mulr0 // => v _; case vu: (v \in us); rewrite ?mulr0 // xpair_eqE /=.
-  by case: eqP => [vE|_]; rewrite ?mulr0 //; rewrite -vE vu in uu.
-- move=> v; under eq_bigr do rewrite l1; rewrite -(totE vsP).
-  by apply: layer_lossless_rheo => // y _.
+have s y : sampled (lead_and_sampled y) = [:: y] by rewrite sampled_cat sampled_det.
+have o y : others (lead_and_sampled y) = us by rewrite others_cat others_det cats0.
+by case: (rheo_layer_rule dp dq s) => l0 l1 lC lp; split=> // y u; have := lC y u; rewrite o.
 Qed.
 
 Theorem optimal_acceptance_rheo l : layer_rule q (fun y => y :: us) p l ->
@@ -184,4 +250,17 @@ rewrite (eq_bigl (fun v => (v \notin take n xs) && ~~ (p v <= q v))); last first
 by apply: eq_bigr => v /andP [_]; rewrite -ltNge => /ltW h; apply/esym/min_idPr.
 Qed.
 End Bound.
+(* acceptance-rrsw: the bound of Theorem 3 holds for rrsw too. *)
+Theorem acceptance_rrsw_bound (xs : seq V) (m n : nat) p q : vocabulary xs -> (m < n)%N ->
+  dist vs p -> dist vs q -> (forall v, v \in lead xs m -> q v = 0) ->
+  acceptance_of vs xs m n q (rrsw vs p q) <=
+    \sum_(v | v \in take n xs) p v + \sum_(v | v \notin take n xs) Num.min (p v) (q v).
+Proof.
+move=> xsP mn dp dq ql; rewrite /acceptance_of -law_of_acceptance.
+apply: (optimal_acceptance_bound xsP mn dq ql).
+have h := rrsw_layer_rule dp dq (lead xs m) (fills xs m n).
+have e y : map fst (survivors xs m n y) = lead xs m ++ y :: fills xs m n y.
+  by rewrite /survivors map_cat /= -!map_comp !map_id.
+by case: h => l0 l1 lC lp; split=> // y u; rewrite e; exact: lC.
+Qed.
 End Optimum.

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rheo_verify.errors import InputError
-from rheo_verify.probability.arrays import Array, is_torch, mass, minimum, pick, positive_part, zero_at
+from rheo_verify.probability.arrays import Array, is_torch, join, mass, minimum, pick, positive_part, zero_at
 from rheo_verify.probability.rationals import ratio
 
-NUMPY_ROWS, TORCH_ROWS = 4096, 65536
+CACHE_ROWS, DEVICE_ROWS = 4096, 65536
 
 
 class Weights(NamedTuple):
@@ -161,16 +161,20 @@ def pick_mass(rows: Array, tokens: Array) -> Array:
 
 def best_tokens(rows: Array, count: int) -> Array:
     """The `count` tokens of largest weight, best first, ties by token id: shape [..., count] (SPEC 1.1, step 1)."""
-    if is_torch(rows):
-        return rows.sort(dim=-1, descending=True, stable=True).indices[..., :count]
     if 4 * count > rows.shape[-1]:
+        if is_torch(rows):
+            return rows.sort(dim=-1, descending=True, stable=True).indices[..., :count]
         return np.argsort(-rows, axis=-1, kind="stable")[..., :count]
-    left, found = rows.copy(), []
+    # A few passes beat a sort. argmax returns the first of equal maxima, in NumPy and in torch.
+    found: list[Array] = []
+    left = rows.clone() if is_torch(rows) else rows.copy()
     for _ in range(count):
-        best = left.argmax(axis=-1)[..., None]
-        found.append(best)
-        np.put_along_axis(left, best, -1, axis=-1)
-    return np.concatenate(found, axis=-1)
+        found.append(left.argmax(-1)[..., None])
+        if is_torch(left):
+            left.scatter_(-1, found[-1], -1)
+        else:
+            np.put_along_axis(left, found[-1], -1, axis=-1)
+    return join(found)
 
 
 def quotients(weights: Weights) -> Array:
@@ -193,7 +197,7 @@ def batch_rates(
 
     Floats are meant here (NumPy or torch, float64 for results good to about 1e-12); exact arrays work too, slowly.
     """
-    size = rows or (TORCH_ROWS if is_torch(target) else NUMPY_ROWS)
+    size = rows or (DEVICE_ROWS if is_torch(target) and target.device.type != "cpu" else CACHE_ROWS)
     parts = []
     for start in range(0, max(1, len(target)), size):
         piece = slice(start, start + size)

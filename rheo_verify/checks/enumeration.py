@@ -18,7 +18,7 @@ from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.size import equal_support_trees, most_nodes, most_trees
 from rheo_verify.drafting.tree import TokenPath, Tree
 from rheo_verify.drafting.validity import why_not_lazy
-from rheo_verify.errors import InputError
+from rheo_verify.errors import InputError, LimitReached
 from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model, require_target
 from rheo_verify.probability.laws import Law
@@ -28,6 +28,7 @@ from rheo_verify.verification.layer import LayerRule
 Method = Literal["auto", "exhaustive", "classes"]
 AUTO_TREES = 3_000_000
 MOST_TREES = 10**12
+MOST_SEQUENCES = 1_000_000
 GLOBAL_AT_EVERY_BUDGET = 40_000
 
 
@@ -177,6 +178,9 @@ class _Engine:
                 for more, chance in emitted.law.items():
                     end = tokens + more
                     longer[end] = longer.get(end, ZERO) + probability * chance
+                if len(longer) > MOST_SEQUENCES:
+                    message = f"{cycles} cycles emit more than {MOST_SEQUENCES:,} different sequences"
+                    raise LimitReached("RV202", message, self.limits.covered)
             law = longer
         return Emission(law)
 

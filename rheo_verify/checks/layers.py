@@ -22,6 +22,8 @@ class LayerLaws:
         self.context = context
         self.rule = rule
         self._known: dict[tuple[object, ...], LayerLaw] = {}
+        self._laws: dict[int, tuple[Row, int]] = {}
+        self._numbers: dict[Row, int] = {}
 
     def target(self, tokens: TokenPath) -> Row:
         """The target's row after `tokens`."""
@@ -29,13 +31,20 @@ class LayerLaws:
 
     def at(self, tokens: TokenPath, children: Sequence[Node]) -> LayerLaw:
         """The law at the node reached by `tokens`, given its surviving children in slot order."""
-        key = (tokens, *[(child.tokens[-1], child.law is None) for child in children])
+        key = (tokens, *[(child.tokens[-1], child.law and self._number(child.law)) for child in children])
         law = self._known.get(key)
         if law is None:
             candidates = [child.token for child in children]
             law = exact_law(self.rule, self.target(tokens), candidates, [child.law for child in children])
             self._known[key] = law
         return law
+
+    def _number(self, law: Row) -> int:
+        """Equal laws have equal numbers. A row is compared once; the reference keeps its `id` from being reused."""
+        known = self._laws.get(id(law))
+        if known is None:
+            known = self._laws[id(law)] = law, self._numbers.setdefault(law, len(self._numbers))
+        return known[1]
 
 
 @dataclass(frozen=True)

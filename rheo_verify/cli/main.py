@@ -11,7 +11,20 @@ from collections.abc import Sequence
 import rheo_verify
 from rheo_verify.errors import LimitReached, RheoVerifyError
 
-COMMANDS = ("enumerate", "table1", "replay", "acceptance", "search", "prove")
+COMMANDS = (
+    "enumerate",
+    "table1",
+    "replay",
+    "acceptance",
+    "search",
+    "decoders",
+    "check",
+    "prove",
+    "inspect",
+    "empirical",
+    "precision",
+    "audit",
+)
 EXIT_CODES = """exit codes:
   0  verified: everything in the stated scope was exhausted
   1  refuted: there is a counterexample

@@ -11,6 +11,7 @@ from rheo_verify.errors import InputError
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.chance import Chance
 from rheo_verify.verification.layer import LayerRule
+from rheo_verify.verification.tree_rule import TreeRule
 from rheo_verify.verification.walk import walk
 
 Draft: TypeAlias = Callable[[Chance, Model, Context], Iterator[Node]]
@@ -19,15 +20,17 @@ Draft: TypeAlias = Callable[[Chance, Model, Context], Iterator[Node]]
 
 @dataclass(frozen=True)
 class Decoder:
-    """A way of drafting and a layer rule that verifies from the root down."""
+    """A way of drafting and a way of verifying: a layer rule from the root down, or a rule for the whole tree."""
 
     name: str
     draft: Draft
-    rule: LayerRule
+    rule: LayerRule | TreeRule
 
     def cycle(self, chance: Chance, model: Model, context: Context) -> TokenPath:
         """Draft one tree at `context` and verify it: the emitted tokens."""
         tree: Tree = tuple(self.draft(chance, model, context))
+        if isinstance(self.rule, TreeRule):
+            return self.rule.verify(chance, model, context, tree)
         return walk(chance, model, context, tree, self.rule)
 
 

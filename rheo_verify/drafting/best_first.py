@@ -16,6 +16,7 @@ from rheo_verify.drafting.pool import Candidate, Pool, pool_at
 from rheo_verify.drafting.tree import Node, SlotPath
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.chance import Chance
+from rheo_verify.probability.distributions import draw
 from rheo_verify.probability.rationals import ONE, Rational
 
 _Hidden: TypeAlias = tuple[Rational, int, SlotPath, Node, Pool, int, int | None]
@@ -27,7 +28,7 @@ def best_first(chance: Chance, model: Model, context: Context, design: TreeDesig
     growth = Growth(design, lambda tokens: pool_at(model, context + tokens, design))
     while not growth.finished:
         law = growth.next_law
-        yield growth.reveal(None if law is None else chance.choose(law))
+        yield growth.reveal(None if law is None else draw(chance, law))
 
 
 class Growth:

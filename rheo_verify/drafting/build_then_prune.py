@@ -13,6 +13,7 @@ from rheo_verify.drafting.priority import priority_of
 from rheo_verify.drafting.tree import Node
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.chance import Chance
+from rheo_verify.probability.distributions import draw
 from rheo_verify.probability.rationals import ONE
 
 
@@ -22,20 +23,30 @@ def build_then_prune(chance: Chance, model: Model, context: Context, design: Tre
     yield from sorted(tree, key=priority_of(design))[: design.budget]
 
 
-def unpruned_tree(chance: Chance, design: TreeDesign, pool_of: Callable[[Context], Pool]) -> list[Node]:
-    """One unpruned tree: depth by depth, the W nodes of highest priority are expanded."""
+def unpruned_tree(
+    chance: Chance,
+    design: TreeDesign,
+    pool_of: Callable[[Context], Pool],
+    ahead: Callable[[list[Context]], None] | None = None,
+) -> list[Node]:
+    """One unpruned tree: depth by depth, the W nodes of highest priority are expanded.
+
+    `ahead` is told the token paths of each depth before their pools are asked for: a network runs them in one batch.
+    """
     root = Node((), (), "lead", ONE)
     tree: list[Node] = []
     layer = [root]
     for _ in range(design.depth):
         beam = sorted(layer, key=priority_of(design))[: design.beam]
+        if ahead is not None:
+            ahead([parent.tokens for parent in beam])
         layer = [child for parent in beam for child in _expand(chance, parent, pool_of(parent.tokens))]
         tree += layer
     return tree
 
 
 def _expand(chance: Chance, parent: Node, pool: Pool) -> list[Node]:
-    sampled = None if pool.sampling_law is None else chance.choose(pool.sampling_law)
+    sampled = None if pool.sampling_law is None else draw(chance, pool.sampling_law)
     return [
         Node(
             slots=(*parent.slots, candidate.slot),

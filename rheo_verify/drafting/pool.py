@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import Kind
 from rheo_verify.models.model import Context, Model
-from rheo_verify.probability.distributions import Row, normalise, ranking, without
-from rheo_verify.probability.rationals import Rational, total
+from rheo_verify.probability.distributions import Row, has_mass, normalise, ranking, support, tail_mass, without
+from rheo_verify.probability.rationals import Rational
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +40,7 @@ class Pool:
     _known: dict[int | None, tuple[Candidate, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        law = self.sampling_law or ()
-        object.__setattr__(self, "outcomes", tuple(token for token, mass in enumerate(law) if mass))
+        object.__setattr__(self, "outcomes", support(self.sampling_law or ()))
 
     def candidates(self, sampled: int | None) -> tuple[Candidate, ...]:
         """All slots, left to right, when the sampled token is `sampled` (None when there is no sampled slot)."""
@@ -56,7 +56,8 @@ class Pool:
             slots.append((sampled, self.proxy(sampled)))
             kinds.append("sampled")
         taken = {*self.lead, sampled}
-        fill = [(token, self.draft[token]) for token in self.order if token not in taken]
+        best = self.order[: self.design.pool + len(taken)]
+        fill = [(token, self.draft[token]) for token in best if token not in taken]
         slots = (slots + fill)[: self.design.pool]
         kinds += ["fill"] * (len(slots) - len(kinds))
         return [Candidate(i + 1, kind, *slot) for i, (kind, slot) in enumerate(zip(kinds, slots, strict=True))]
@@ -71,10 +72,10 @@ class Pool:
             return self.draft[self.order[0]] + self.design.epsilon
         return min(self.draft[self.lead[-1]], self.residual_mass)
 
-    @property
+    @cached_property
     def residual_mass(self) -> Rational:
         """z, as the sum of the tail (claim `residual-mass-rounding` says why not 1 minus the lead)."""
-        return total(self.draft[token] for token in self.order[len(self.lead) :])
+        return tail_mass(self.draft, self.order, len(self.lead))  # type: ignore[no-any-return]
 
 
 def pool_at(model: Model, context: Context, design: TreeDesign) -> Pool:
@@ -91,4 +92,4 @@ def pool_at(model: Model, context: Context, design: TreeDesign) -> Pool:
 
 def _tail_law(draft: Row, lead: tuple[int, ...]) -> Row | None:
     tail = without(draft, lead)
-    return normalise(tail) if any(tail) else None
+    return normalise(tail) if has_mass(tail) else None

@@ -17,3 +17,9 @@ def find_model(name: str) -> Path:
     """A path as it is, or the shipped model of that name when there is no such file."""
     path = Path(name)
     return path if path.exists() or name not in shipped_models() else shipped_models()[name]
+
+
+def shipped_pairs() -> dict[str, Path]:
+    """Name to folder of the real pairs, each with `target/` and `head/`, e.g. ``byte-llama``."""
+    found = (path.parent.parent for folder in _FOLDERS for path in sorted(folder.glob("*/head/config.json")))
+    return {path.name: path for path in found}

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from rheo_verify.probability.distributions import Row
-from rheo_verify.probability.rationals import Rational
+from rheo_verify.probability.sparse import SparseRow
 
 Array: TypeAlias = Any
 """A NumPy array or a torch tensor."""
@@ -25,11 +25,25 @@ def is_torch(array: Array) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
-def row_array(row: Sequence[Rational]) -> np.ndarray[Any, Any]:
-    """A row of rationals as an object array, shape [V]."""
+def row_array(row: Any) -> Array:
+    """A row of rationals as an object array, shape [V]; an array or a tensor as it is."""
+    if isinstance(row, np.ndarray) or is_torch(row):
+        return row
     array = np.empty(len(row), dtype=object)
     array[:] = row
     return array
+
+
+def law_array(law: Any, like: Array) -> Array:
+    """A law as an array of the kind of `like` (a target row): a sparse row is made dense, on its device and type."""
+    if not isinstance(law, SparseRow):
+        return row_array(law)
+    if not is_torch(like):
+        return law.dense()
+    torch = sys.modules["torch"]
+    values = torch.as_tensor(law.values, dtype=like.dtype, device=like.device)
+    index = torch.tensor(law.tokens, dtype=torch.int64, device=like.device)
+    return torch.zeros_like(like).index_put_((index,), values)
 
 
 def row_tuple(array: Array) -> Row:
@@ -39,12 +53,20 @@ def row_tuple(array: Array) -> Row:
 
 def positive_part(array: Array) -> Array:
     """`(x)+`, elementwise."""
+    if is_torch(array):
+        return array.clamp(min=0)
+    if isinstance(array, np.ndarray) and array.dtype != object:
+        return np.maximum(array, 0)
     return array * (array > 0)
 
 
 def minimum(left: Array, right: Array) -> Array:
     """The smaller of two arrays, elementwise and without rounding."""
-    return left * (left < right) + right * (left >= right)
+    if is_torch(left):
+        return sys.modules["torch"].minimum(left, right)
+    if isinstance(left, np.ndarray):
+        return np.minimum(left, right)
+    return min(left, right)
 
 
 def pick(rows: Array, tokens: Array) -> Array:

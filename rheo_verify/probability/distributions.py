@@ -1,4 +1,8 @@
-"""Distributions over a vocabulary, as tuples of rationals: row[v] is the probability of token v."""
+"""Distributions over a vocabulary, as tuples of rationals: row[v] is the probability of token v.
+
+What drafting needs of a row (`ranking`, `without`, `normalise`, `has_mass`, `support`, `tail_mass`, `draw`) is also
+defined for the sparse float rows of real models.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,9 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from rheo_verify.errors import InputError, MisuseError
+from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, exact, text, total
+from rheo_verify.probability.sparse import SparseRow
 
 Row: TypeAlias = tuple[Rational, ...]
 """One distribution: a probability per token, summing to one."""
@@ -30,16 +36,44 @@ def distribution(weights: Sequence[Any], where: str = "row") -> Row:
     return tuple(value / mass for value in values)
 
 
-def normalise(weights: Sequence[Rational]) -> Row:
+def normalise(weights: Any) -> Row:
     """`norm(f) = f / sum f`. Raises `MisuseError` RV301 when there is no mass."""
-    mass = total(weights)
+    if isinstance(weights, SparseRow) and weights.mass > 0:
+        return weights.normalised()  # type: ignore[return-value]
+    mass = weights.mass if isinstance(weights, SparseRow) else total(weights)
     if mass == 0:
         raise MisuseError("RV301", "cannot normalise weights that are all zero")
     return tuple(weight / mass for weight in weights)
 
 
-def ranking(row: Sequence[Rational]) -> tuple[int, ...]:
-    """All tokens by decreasing probability, ties by token id (SPEC 1.1, step 1)."""
+def has_mass(row: Any) -> bool:
+    """Whether any token has a positive weight."""
+    return row.mass > 0 if isinstance(row, SparseRow) else any(row)
+
+
+def support(row: Any) -> tuple[int, ...]:
+    """The tokens of positive weight."""
+    if isinstance(row, SparseRow):
+        return row.support
+    return tuple(token for token, mass in enumerate(row) if mass)
+
+
+def tail_mass(row: Any, order: Sequence[int], first: int) -> Any:
+    """The mass of all but the `first` best tokens, as a sum of the tail; of a sparse row's rest, too."""
+    if isinstance(row, SparseRow):
+        return float(row.values[first:].sum()) + row.rest
+    return total(row[token] for token in order[first:])
+
+
+def draw(chance: Chance, law: Any) -> int:
+    """One token from a law."""
+    return law.tokens[chance.choose(law.values)] if isinstance(law, SparseRow) else chance.choose(law)
+
+
+def ranking(row: Any) -> tuple[int, ...]:
+    """All tokens by decreasing probability, ties by token id (SPEC 1.1, step 1); of a sparse row, its support."""
+    if isinstance(row, SparseRow):
+        return row.tokens
     return tuple(sorted(range(len(row)), key=lambda token: (-row[token], token)))
 
 
@@ -61,8 +95,10 @@ def temper(row: Sequence[Rational], inverse_temperature: int) -> Row:
     return normalise([value**inverse_temperature for value in row])
 
 
-def without(row: Sequence[Rational], tokens: Sequence[int]) -> tuple[Rational, ...]:
+def without(row: Any, tokens: Sequence[int]) -> tuple[Rational, ...]:
     """The row with `tokens` set to zero, unnormalised."""
+    if isinstance(row, SparseRow):
+        return row.without(tokens)  # type: ignore[return-value]
     gone = set(tokens)
     return tuple(ZERO if token in gone else value for token, value in enumerate(row))
 

@@ -163,8 +163,8 @@ def _optimum(found: LayerAnswer, names: list[str]) -> str:
     tokens = ", ".join(names[token] for token in cut[:LONGEST_ROW])
     tokens += f", … ({len(cut)} tokens)" if len(cut) > LONGEST_ROW else ""
     return (
-        f"{said}. Certificate, {optimum.verdict()}: a plan of acceptance {text(optimum.rate)}, and the token set "
-        f"T = {{{tokens}}} with p(T) + Pr(candidates not inside T) = {text(optimum.cut_value)}"
+        f"{said}. Certificate, {optimum.verdict()}: a plan of acceptance {both(optimum.rate)}, and the token set "
+        f"T = {{{tokens}}} with p(T) + Pr(candidates not inside T) = {both(optimum.cut_value)}"
     )
 
 
@@ -257,7 +257,9 @@ def _exact(value: Any) -> tuple[str, str]:
 
 def _row(row: Row, names: list[str]) -> str:
     shown = [f"{name} {text(value)}" for name, value in zip(names, row, strict=True)]
-    if len(shown) > LONGEST_ROW or any(len(one) > 40 for one in shown):
-        best = sorted(range(len(row)), key=lambda v: (-row[v], v))[:6]
-        return ", ".join(f"{names[v]} {decimal(row[v])}" for v in best) + f", … ({len(row)} tokens)"
+    if len(shown) > LONGEST_ROW or any(len(one) > 24 for one in shown):
+        most = LONGEST_ROW // 2
+        best = range(len(row)) if len(row) <= most else sorted(range(len(row)), key=lambda v: (-row[v], v))[:most]
+        rest = f", … ({len(row)} tokens)" if len(row) > len(best) else ""
+        return ", ".join(f"{names[v]} {decimal(row[v])}" for v in best) + rest
     return ", ".join(shown)

@@ -45,7 +45,7 @@ def draw(cycles: Sequence[Cycle], temperatures: Sequence[AtTemperature], title: 
         raise InputError("RV103", "--plot needs matplotlib: pip install 'rheo-verify[plot]'") from None
     panels = 2 if temperatures else 1
     with mpl.rc_context({"svg.hashsalt": "rheo_verify", "font.size": 10, "svg.fonttype": "path"}):
-        figure = Figure(figsize=(5.2 * panels, 4.2), layout="constrained")
+        figure = Figure(figsize=(5.2 * panels, 4.6), layout="constrained")
         axes = figure.subplots(1, panels, squeeze=False, sharey=False)[0]
         _against_lead(axes[0], cycles)
         if temperatures:
@@ -93,6 +93,6 @@ def _against_temperature(axes: Any, temperatures: Sequence[AtTemperature]) -> No
 def _finish(axes: Any) -> None:
     axes.set_ylabel("tau, expected tokens per cycle")
     axes.grid(alpha=0.3)
-    axes.legend(framealpha=0.9, edgecolor="none")
+    axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, fontsize=9)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)

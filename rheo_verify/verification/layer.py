@@ -7,6 +7,9 @@ chosen without chance. It returns the outcome.
 `law(target, candidates, laws)` is the law of that outcome, branch-free and batched: `target` [..., V], `candidates`
 [..., n], each law [..., V]. It returns weights `(accept [..., n], residual [..., V])`, not normalised; together they
 are the law of "candidate i accepted" and "all rejected, token v emitted". Sampling it is one `choose` over both.
+
+A rule may have a third face, `average(siblings, target, draft, sampling, count)`: its law averaged over siblings not
+yet drawn, on integer rows, faster than over all tuples (`average.average_by_enumeration`).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from rheo_verify.probability.arrays import Array, row_array
+from rheo_verify.probability.arrays import Array, join, row_array
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.rationals import Rational, ratio
@@ -40,6 +43,7 @@ class LayerRule:
     name: str
     verify: Callable[[Chance, Array, Sequence[int], Laws], Outcome]
     law: Callable[[Array, Array, Laws], tuple[Array, Array]]
+    average: Callable[..., Any] | None = None
 
 
 class LayerLaw(NamedTuple):
@@ -65,6 +69,18 @@ def exact_law(rule: LayerRule, target: Row, candidates: Sequence[int], laws: Seq
     whole = sum(weights)
     values = [ratio(weight, whole) for weight in weights]
     return LayerLaw(tuple(values[: len(accept)]), tuple(values[len(accept) :]))
+
+
+def in_one_draw(rule: LayerRule) -> LayerRule:
+    """The same rule, its steps replaced by a single draw from its law: one question to `Chance`, one GPU transfer."""
+
+    def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws) -> Outcome:
+        accept, residual = rule.law(target, np.array(candidates, dtype=np.int64), laws)
+        index = chance.choose(join([accept, residual]))
+        count = len(candidates)
+        return Outcome(candidates[index], index) if index < count else Outcome(index - count, None)
+
+    return LayerRule(rule.name, verify, rule.law)
 
 
 def sampled_index(laws: Laws) -> int | None:

@@ -43,6 +43,8 @@ class Plan:
     def weights(self, candidates: Sequence[int]) -> tuple[list[Rational], list[Rational]]:
         """For one candidate tuple: what each candidate is accepted with, and the residual, as weights.
 
+        Of equal candidates the first is accepted for all.
+
         Raises `InputError` RV501 for a set that the plan does not know.
         """
         chosen = frozenset(candidates)
@@ -51,7 +53,9 @@ class Plan:
             raise InputError("RV501", f"the plan has no candidate set {_set_text(chosen)}; it was made for {known}")
         flows = self.flow.get(chosen, {})
         left = total(self.residual)
-        accept = [flows.get(token, ZERO) for token in candidates]
+        accept = [
+            ZERO if token in candidates[:place] else flows.get(token, ZERO) for place, token in enumerate(candidates)
+        ]
         if left == 0:
             return accept, list(self.residual)
         slack = (self.sets[chosen] - total(accept)) / left

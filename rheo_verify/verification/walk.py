@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rheo_verify.drafting.tree import Node, SlotPath, TokenPath, Tree, children_of
 from rheo_verify.models.model import Context, Model
-from rheo_verify.probability.arrays import row_array
+from rheo_verify.probability.arrays import law_array, row_array
 from rheo_verify.probability.chance import Chance
 from rheo_verify.verification.layer import LayerRule, Outcome
 
@@ -24,5 +24,6 @@ def walk(chance: Chance, model: Model, context: Context, tree: Tree, rule: Layer
 
 def verify_layer(chance: Chance, model: Model, context: Context, children: list[Node], rule: LayerRule) -> Outcome:
     """The rule's steps at one node, given its surviving children in slot order."""
-    laws = [None if node.law is None else row_array(node.law) for node in children]
-    return rule.verify(chance, row_array(model.target(context)), [node.token for node in children], laws)
+    target = row_array(model.target(context))
+    laws = [None if node.law is None else law_array(node.law, target) for node in children]
+    return rule.verify(chance, target, [node.token for node in children], laws)

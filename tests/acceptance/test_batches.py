@@ -57,6 +57,17 @@ def test_best_tokens_ties_by_token_id(vocab, data):
         assert best_tokens(wide, some).tolist() == [everything[:some]]
 
 
+def test_best_tokens_tells_small_floats_apart():
+    rows = np.array([[1e-20, 3e-20, 2e-20, 0.0] * 8])
+    assert best_tokens(rows, 2).tolist() == [[1, 5]]
+    assert best_tokens(rows, 32).tolist()[0][:9] == [1, 5, 9, 13, 17, 21, 25, 29, 2]
+
+
+def test_an_empty_batch_has_no_rates():
+    empty = np.zeros((0, 4))
+    assert batch_rates(empty, empty, 1, 3).rheo.shape == (0,)
+
+
 def test_nothing_is_written_into_the_rows():
     p, q, q_hat = random_batch(20, 6, seed=1)
     before = [table.copy() for table in (p, q, q_hat)]
@@ -67,6 +78,9 @@ def test_nothing_is_written_into_the_rows():
 @pytest.mark.parametrize(("lead", "candidates"), [(0, 3), (1, 3), (2, 3), (5, 5)])
 def test_torch_tensors_give_what_numpy_gives(lead, candidates):
     torch = pytest.importorskip("torch")
+    wide = np.random.default_rng(0).integers(0, 3, (40, 32)).astype(float)
+    for count in (1, 3, 8, 9, 32):
+        assert best_tokens(torch.from_numpy(wide), count).tolist() == best_tokens(wide, count).tolist()
     p, q, q_hat = (table.astype(float) for table in random_batch(50, 5, seed=9))
     expected = batch_rates(p, q, lead, candidates, q_hat)
     found = batch_rates(*map(torch.from_numpy, (p, q)), lead, candidates, torch.from_numpy(q_hat), rows=16)

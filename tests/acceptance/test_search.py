@@ -230,4 +230,8 @@ def test_layers_that_do_not_exist_are_refused():
 
 def test_tallies_add_up():
     assert Tally(1, 2, 3, 4).plus(Tally(1, 1, 1, 1)) == Tally(2, 3, 4, 5)
-    assert json.dumps(state_to_data(begin(scope("rheo < 1", 2, 2))))
+
+
+def test_states_survive_json():
+    ended = search(begin(scope("rheo < optimal", 3, 4, "optimal - rheo")))
+    assert state_from_data(json.loads(json.dumps(state_to_data(ended)))) == ended

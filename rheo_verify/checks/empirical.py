@@ -1,0 +1,158 @@
+"""Everything that is asked of a real pair in one go: exact layers, Table 4, tau of each design, the sampled checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from rheo_verify.checks.planted import planted
+from rheo_verify.checks.real_layers import LayerCheck, check_layers
+from rheo_verify.checks.sampled import SampledCheck, watch
+from rheo_verify.checks.uniformity import HeadTail, head_tail
+from rheo_verify.checks.verdict import Verdict
+from rheo_verify.decoders.torch_decoding import TorchDecoding
+from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.models.contexts import rows_along
+from rheo_verify.models.pair import Pair
+from rheo_verify.models.rows import RowSettings
+from rheo_verify.probability.torch_sampling import TorchChance
+from rheo_verify.verification.layer import in_one_draw
+from rheo_verify.verification.rules import layer_rule
+
+EXACT = 1e-12
+"""The largest deviation of a float64 law from p that counts as rounding."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to ask. tokens: emitted a design in the sampled check; draws: cycles at one fixed prompt.
+
+    leads: values of m. level: chance of a false alarm per design. fault: a planted one (`checks.planted`), or None.
+    """
+
+    settings: RowSettings = field(default_factory=RowSettings)
+    leads: tuple[int, ...] = (0, 1, 2)
+    rule: str = "rheo"
+    pool: int = 8
+    depth: int = 5
+    budget: int = 24
+    tokens: int = 200
+    draws: int = 400
+    level: float = 0.01
+    seed: int = 0
+    fault: str | None = None
+    dtypes: tuple[str, ...] = ("float64", "float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True)
+class DesignResult:
+    """One design's decoding: its sampled check, and the fixed-prompt test."""
+
+    name: str
+    lead: int
+    check: SampledCheck
+    first_token: HeadTail | None
+
+    def verdict(self, level: float) -> Verdict:
+        """REFUTED if any sampled test raised an alarm."""
+        bad = self.first_token is not None and self.first_token.p_value < level / 4
+        return Verdict.REFUTED if bad else self.check.verdict
+
+
+@dataclass(frozen=True)
+class Empirical:
+    """The answer. `layers`: exact checks in float64; `rounded`: the same in other types; `table4`: rule to rate."""
+
+    plan: Plan
+    pair: Pair
+    rows: int
+    layers: tuple[LayerCheck, ...]
+    rounded: tuple[LayerCheck, ...]
+    table4: dict[str, float]
+    designs: tuple[DesignResult, ...]
+
+    @property
+    def exact(self) -> Verdict:
+        """Of the exact check: every row, every outcome of the sampled token, within rounding."""
+        return Verdict.of(all(check.worst <= EXACT for check in self.layers))
+
+    @property
+    def sampled(self) -> Verdict:
+        """Of the sampled checks together."""
+        return Verdict.worst(it.verdict(self.plan.level) for it in self.designs)
+
+    @property
+    def verdict(self) -> Verdict:
+        """REFUTED if anything was refuted; else the exact check's: samples can only refute."""
+        return Verdict.REFUTED if self.sampled is Verdict.REFUTED else self.exact
+
+
+def check_pair(pair: Pair, text: Sequence[int], plan: Plan, progress: Progress | None = None) -> Empirical:
+    """Ask everything of a pair. `text` gives the real contexts: each position is one, its start is the prompt."""
+    say = progress or (lambda what, done, total: None)
+    target, drafts = rows_along(pair, text, plan.settings)
+    layers = []
+    for number, lead in enumerate(plan.leads):
+        say("designs checked exactly", number, len(plan.leads))
+        for kept in sorted({lead + 1, plan.pool}):
+            rule = layer_rule(plan.rule)
+            layers.append(check_layers(target, drafts, rule, lead=lead, pool=plan.pool, kept=kept))
+    rounded = [
+        check_layers(target, drafts, layer_rule(plan.rule), lead=1, pool=plan.pool, dtype=dtype)
+        for dtype in plan.dtypes
+    ]
+    rates = {
+        name: float(check_layers(target, drafts, layer_rule(name), lead=lead, pool=3).acceptance.mean())
+        for name, lead in (("topk", 3), ("rrsw", 1), ("rheo", 1))
+    }
+    designs = [_eagle3(pair, text, plan, say), *(_rheo(pair, text, plan, lead, say) for lead in plan.leads)]
+    return Empirical(plan, pair, len(target), tuple(layers), tuple(rounded), rates, tuple(designs))
+
+
+def _eagle3(pair: Pair, text: Sequence[int], plan: Plan, say: Progress) -> DesignResult:
+    return _decode(pair, text, plan, "eagle-3 (top-K)", plan.pool, "topk", say)
+
+
+def _rheo(pair: Pair, text: Sequence[int], plan: Plan, lead: int, say: Progress) -> DesignResult:
+    return _decode(pair, text, plan, f"rheosampling m={lead}, {plan.rule}", lead, plan.rule, say)
+
+
+def _decode(
+    pair: Pair, text: Sequence[int], plan: Plan, name: str, lead: int, rule: str, say: Progress
+) -> DesignResult:
+    design = TreeDesign(lead=lead, pool=plan.pool, beam=plan.pool, depth=plan.depth, budget=plan.budget)
+    sound = layer_rule(rule)
+    used = planted(sound, plan.fault, plan.settings.temperature) if plan.fault else sound
+    live = TorchDecoding(pair, design, in_one_draw(used), TorchChance(plan.seed), plan.settings)
+    live.start(list(text[: min(64, len(text))]))
+    check = SampledCheck(plan.level, plan.seed)
+    for _ in watch(live, check, sound, plan.tokens):
+        say(f"tokens of {name}", check.process.tokens, plan.tokens)
+    return DesignResult(name, lead, check, _fixed_prompt(pair, text, plan, design, live, say))
+
+
+def _fixed_prompt(
+    pair: Pair, text: Sequence[int], plan: Plan, design: TreeDesign, live: TorchDecoding, say: Progress
+) -> HeadTail | None:
+    """Draws of the first token at one prompt, each with a new tree; the networks' rows are the same every time."""
+    if plan.draws < 1:
+        return None
+    fixed = TorchDecoding(
+        pair,
+        TreeDesign(lead=design.lead, pool=design.pool, beam=1, depth=1, budget=design.pool),
+        live.rule,
+        live.chance,
+        plan.settings,
+    )
+    fixed.start(list(text[: min(33, len(text))]))
+    drawn = []
+    row = None
+    for number in range(plan.draws):
+        row, token = fixed.first_token()
+        drawn.append(token)
+        if number % 64 == 0:
+            say(f"draws at one prompt, m={design.lead}", number, plan.draws)
+    assert row is not None
+    return head_tail(row.double().cpu().numpy(), drawn, seed=plan.seed)

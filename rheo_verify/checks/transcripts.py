@@ -1,0 +1,211 @@
+"""The sampled audit of any engine, from a transcript: JSON lines, one emitted token a line (docs/models.md).
+
+    {"id": "r1", "token": 17, "logprobs": {"17": -0.51, "4": -1.6}, "rest": 0.197, "drafts": [17, 4], "leaf": false}
+
+`logprobs` are the target's natural log-probabilities, under the sampling settings in force, of a stated set of tokens
+that was chosen without looking at `token`; `rest` is the mass of all others (a probability). `drafts`: tokens that the
+drafter ranks first, best first; never what it sampled. `leaf`: no drafted token was tested for this one. Both optional.
+Reading is a stream in constant memory; the state is small and goes to JSON, so an audit can be resumed at a byte.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from rheo_verify.checks.eprocess import BETS, EProcess
+from rheo_verify.checks.tilts import Seen
+from rheo_verify.checks.uniformity import Uniformity, transform
+from rheo_verify.checks.verdict import Verdict
+from rheo_verify.errors import InputError
+
+KEYS = ("id", "token", "logprobs", "rest", "drafts", "leaf")
+TOLERANCE = 1e-3
+LONGEST_LINE = 2**24
+_MOST_REPORTED = 20
+
+
+@dataclass
+class Audit:
+    """The running state: bytes and lines read, broken lines (the first few with their fault), and the tests."""
+
+    level: float = 0.01
+    seed: int = 0
+    offset: int = 0
+    lines: int = 0
+    broken: int = 0
+    faults: list[str] = field(default_factory=list)
+    process: EProcess = field(default_factory=EProcess)
+    by_target: Uniformity = field(default_factory=Uniformity)
+
+    @property
+    def verdict(self) -> Verdict:
+        """REFUTED, or INCONCLUSIVE: samples never verify. Half of the level is for each of the two tests."""
+        return Verdict.REFUTED if self.found_at or self.by_target.p_value < self.level / 2 else Verdict.INCONCLUSIVE
+
+    @property
+    def found_at(self) -> int | None:
+        """The token at which the e-process reached its bound, or that the target gives probability zero."""
+        return self.process.impossible or self.process.found_at.get(self.level / 2)
+
+    def to_data(self) -> dict[str, Any]:
+        """All of the state, for a JSON file."""
+        process = self.process
+        return {
+            "schema": "rheo_verify/audit-state",
+            "version": 1,
+            "level": self.level,
+            "seed": self.seed,
+            "offset": self.offset,
+            "lines": self.lines,
+            "broken": self.broken,
+            "faults": self.faults,
+            "tokens": process.tokens,
+            "wealth": [None if it == -math.inf else it for it in process.wealth.tolist()],
+            "highest": process.highest,
+            "found_at": [[alpha, token] for alpha, token in process.found_at.items()],
+            "information": process.information.tolist(),
+            "impossible": process.impossible,
+            "counts": self.by_target.counts.tolist(),
+        }
+
+    @staticmethod
+    def from_data(data: Any, where: str) -> Audit:
+        """The inverse. Raises `InputError` RV607 when the state is not one of this version."""
+        try:
+            if data["schema"] != "rheo_verify/audit-state" or data["version"] != 1 or len(data["wealth"]) != len(BETS):
+                raise ValueError("another schema or version")
+            wealth = np.array([-math.inf if it is None else it for it in data["wealth"]], dtype=float)
+            process = EProcess(
+                wealth,
+                int(data["tokens"]),
+                float(data["highest"]),
+                {float(alpha): int(token) for alpha, token in data["found_at"]},
+                np.array(data["information"], dtype=float).reshape(EProcess().information.shape),
+                data["impossible"],
+            )
+            counts = Uniformity(np.array(data["counts"], dtype=np.int64))
+            seed, offset, lines, broken = (int(data[key]) for key in ("seed", "offset", "lines", "broken"))
+            faults = list(data["faults"])
+            return Audit(float(data["level"]), seed, offset, lines, broken, faults, process, counts)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError("RV607", f"{where}: is not the state of an audit ({error})") from None
+
+
+def audit_file(path: str | Path, audit: Audit, *, strict: bool = False, every: int = 4096) -> Iterator[int]:
+    """Read on from `audit.offset`, updating `audit`; yields the bytes read now and then, and at the end.
+
+    A line that cannot be used is counted and named by its number; with `strict` it ends the audit as `InputError`
+    RV606. A last line without its newline is left for the next time. Raises RV607 if the file is shorter than before.
+    """
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, 2)
+            if size < audit.offset:
+                raise InputError("RV607", f"{path}: has {size:,} bytes, but {audit.offset:,} were read before")
+            file.seek(audit.offset)
+            yield from _read(file, str(path), audit, strict, every)
+    except OSError as error:
+        raise InputError("RV103", f"{path}: cannot be read ({error.strerror or error})") from None
+    yield audit.offset
+
+
+def _read(file: BinaryIO, path: str, audit: Audit, strict: bool, every: int) -> Iterator[int]:
+    while line := file.readline(LONGEST_LINE):
+        whole = line.endswith(b"\n")
+        if not whole and len(line) < LONGEST_LINE and not _parses(line):
+            return
+        while not whole and len(line) >= LONGEST_LINE:
+            rest = file.readline(LONGEST_LINE)
+            audit.offset += len(rest)
+            whole = not rest or rest.endswith(b"\n")
+        audit.offset += len(line)
+        audit.lines += 1
+        if line.strip():
+            _take(line, f"{path}: line {audit.lines}", audit, strict)
+        if audit.lines % every == 0:
+            yield audit.offset
+
+
+def _take(line: bytes, where: str, audit: Audit, strict: bool) -> None:
+    try:
+        seen = read_line(line, where)
+    except InputError as error:
+        if strict:
+            raise
+        audit.broken += 1
+        if len(audit.faults) < _MOST_REPORTED:
+            audit.faults.append(error.message)
+        return
+    audit.process.see(seen, (audit.level / 2,))
+    uniform = float(np.random.default_rng([audit.seed, audit.lines]).random())
+    audit.by_target.see(transform(seen.p, seen.emitted, np.argsort(-seen.p, kind="stable"), uniform))
+
+
+def _parses(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def read_line(line: bytes, where: str) -> Seen:
+    """One line as an observation over its stated tokens and "the rest". Raises `InputError` RV606 with the place."""
+    if len(line) >= LONGEST_LINE:
+        raise InputError("RV606", f"{where}: is longer than {LONGEST_LINE // 2**20} MB")
+    try:
+        data = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputError("RV606", f"{where}: is not JSON ({error})") from None
+    if not isinstance(data, dict):
+        raise InputError("RV606", f"{where}: is not an object")
+    for key in ("token", "logprobs"):
+        if key not in data:
+            raise InputError("RV606", f"{where}: the key {key!r} is missing")
+    stated = data["logprobs"]
+    if not isinstance(stated, dict) or not stated:
+        raise InputError("RV606", f"{where}: logprobs must be an object from token to log-probability")
+    tokens = [_token(it, where) for it in stated]
+    places = {token: place for place, token in enumerate(tokens)}
+    values = [_number(it, f"{where}: logprobs") for it in stated.values()]
+    if max(values) > 1e-6:
+        raise InputError("RV606", f"{where}: a log-probability is positive: {max(values)}")
+    rest = _number(data.get("rest", 0.0), f"{where}: rest")
+    p = np.array([*(math.exp(it) for it in values), rest])
+    if rest < 0 or abs(float(p.sum()) - 1) > TOLERANCE or not p.any():
+        raise InputError("RV606", f"{where}: the probabilities and the rest sum to {float(p.sum()):.6f}, not 1")
+    drafts = data.get("drafts")
+    if drafts is not None and not isinstance(drafts, list):
+        raise InputError("RV606", f"{where}: drafts must be a list of tokens")
+    leaf = data.get("leaf")
+    if leaf not in (None, True, False):
+        raise InputError("RV606", f"{where}: leaf must be true or false")
+    known = None if drafts is None else tuple(places[it] for it in map(_drafted, drafts) if it in places)
+    return Seen(p / p.sum(), places.get(_token(data["token"], where), len(tokens)), known, None, leaf)
+
+
+def _drafted(value: Any) -> int:
+    return value if isinstance(value, int) else -1
+
+
+def _token(value: Any, where: str) -> int:
+    try:
+        token = int(value) if isinstance(value, (int, str)) and not isinstance(value, bool) else -1
+    except ValueError:
+        token = -1
+    if token < 0:
+        raise InputError("RV606", f"{where}: {value!r} is not a token id")
+    return token
+
+
+def _number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value) or value == math.inf:
+        raise InputError("RV606", f"{where}: {value!r} is not a number")
+    return float(value)

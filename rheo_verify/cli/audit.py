@@ -1,0 +1,82 @@
+"""`audit`: sequential tests of any engine's output, from a transcript in JSON lines."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from rheo_verify.cli.progress import ProgressBar
+from rheo_verify.errors import InputError
+
+EXAMPLES = """one line a token (docs/models.md):
+  {"id": "r1", "token": 17, "logprobs": {"17": -0.51, "4": -1.6}, "rest": 0.197, "drafts": [17, 4], "leaf": false}
+
+examples:
+  rheo_verify audit transcript.jsonl
+  rheo_verify audit transcript.jsonl --state audit.json
+
+Samples can refute, never verify: exit code 1 if a deviation was found, 3 if none was.
+
+"""
+
+
+def add(subparsers: Any) -> None:
+    """Register the command."""
+    from rheo_verify.cli.main import EXIT_CODES
+
+    parser = subparsers.add_parser(
+        "audit",
+        help="test a transcript of emitted tokens against the target's log-probabilities",
+        description="Anytime-valid sequential tests and a transform test of what an engine emitted. Reads a stream in "
+        "constant memory; resumes where it stopped.",
+        epilog=EXAMPLES + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", metavar="FILE", help="a transcript, JSON lines")
+    parser.add_argument("--state", metavar="STATE", help="read on from this file if it exists, and write it at the end")
+    parser.add_argument("--strict", action="store_true", help="end at the first line that cannot be used")
+    parser.add_argument("--level", type=float, default=0.01, help="chance of a false alarm (default: 0.01)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the randomised transform (default: 0)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from rheo_verify.checks.transcripts import Audit, audit_file
+    from rheo_verify.models.table_file import read_json
+    from rheo_verify.report import audit as report
+    from rheo_verify.report.text import stdout_style
+
+    if not 0 < args.level < 1:
+        raise InputError("RV106", f"--level {args.level} must be between 0 and 1")
+    state = None if args.state is None else Path(args.state)
+    if state is not None and state.exists():
+        audit = Audit.from_data(read_json(state), str(state))
+        if audit.level != args.level:
+            raise InputError("RV607", f"{state}: was begun at level {audit.level}, not {args.level}")
+    else:
+        audit = Audit(args.level, args.seed)
+    size = os.path.getsize(args.file) if os.path.isfile(args.file) else 0
+    try:
+        with ProgressBar() as bar:
+            for offset in audit_file(args.file, audit, strict=args.strict):
+                bar.update("bytes", offset, size)
+    finally:
+        if state is not None:
+            _write(state, json.dumps(audit.to_data()))
+    sys.stdout.write(
+        report.to_json(audit, args.file) if args.json else report.to_text(audit, args.file, stdout_style())
+    )
+    return audit.verdict.exit_code
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file in one step, so that an interruption leaves the old one."""
+    beside = path.with_name(path.name + ".new")
+    beside.write_text(text, encoding="utf-8")
+    os.replace(beside, path)

@@ -1,0 +1,179 @@
+"""`check`: is this Python, NumPy or PyTorch code, unchanged, lossless?"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import sys
+from typing import Any
+
+from rheo_verify.errors import InputError
+
+EXAMPLES = """examples:
+  rheo_verify check my_package.sampling:verify --as verifier
+  rheo_verify check my_file.py:generate --as decoder --temperature 0.5 --top-p 0.9
+  rheo_verify check my_file.py:Sampler --as sampler --arrays numpy --json
+  rheo_verify check --planted toy_models/broken
+
+"""
+WAYS = ("verifier", "sampler", "decoder", "coins")
+
+
+def add(subparsers: Any) -> None:
+    """Register the command."""
+    from rheo_verify.cli.main import EXIT_CODES
+
+    parser = subparsers.add_parser(
+        "check",
+        help="decide whether other people's code is lossless, by exact enumeration of its random calls",
+        description="Run a function while its calls of random, numpy.random and torch are answered by enumeration, and "
+        "compare its exact output law with the target's.",
+        epilog=EXAMPLES + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "code", nargs="?", metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION; a class is built per path"
+    )
+    parser.add_argument("--as", dest="way", choices=WAYS, default="verifier", help="what it is (default: verifier)")
+    parser.add_argument("--arrays", choices=("torch", "numpy", "list"), help="what it is given (default: torch)")
+    parser.add_argument(
+        "--dtype", default="float64", choices=("float64", "float32"), help="of the rows (default: float64)"
+    )
+    parser.add_argument("--logits", action="store_true", help="hand over logarithms of probabilities")
+    parser.add_argument("--probabilities", action="store_true", help="a sampler is given probabilities, not logits")
+    parser.add_argument("--in-place", action="store_true", help="the verifier may write into its arguments")
+    group = parser.add_argument_group("processing (sampler and decoder): the target law is the processed one")
+    group.add_argument("--temperature", type=float, metavar="T")
+    group.add_argument("--top-k", type=int, metavar="K")
+    group.add_argument("--top-p", type=float, metavar="P")
+    group.add_argument("--min-p", type=float, metavar="P")
+    group = parser.add_argument_group("scope")
+    group.add_argument(
+        "--scope", default="", metavar="SCOPE", help="quick, small, wide, or vocab=3,denominator=5,random=200,…"
+    )
+    group.add_argument("--batch", type=int, default=1, metavar="B", help="rows of a decoder's batch (default: 1)")
+    group.add_argument(
+        "--length", type=int, metavar="N", help="tokens whose joint law is compared (decoder; default: 3)"
+    )
+    group.add_argument("--case", metavar="JSON", help="run a verifier on this case only (as printed, or a file)")
+    group.add_argument("--path", metavar="CHOICES", help="with --case: show this one path, e.g. 1.0.2")
+    group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from rheo_verify.foreign import texts
+
+    if args.planted:
+        from rheo_verify.foreign.planted import table
+
+        sys.stdout.write(table(args.planted))
+        return 0
+    if not args.code:
+        raise InputError("RV106", "name what to check: MODULE:FUNCTION or FILE.py:FUNCTION")
+    code = load(args.code)
+    if args.path and not args.case:
+        raise InputError("RV106", "--path needs --case")
+    if args.case and args.path:
+        sys.stdout.write(_one_path(code, args))
+        return 0
+    report = check(code, args)
+    sys.stdout.write(
+        json.dumps(texts.report_json(report), indent=1) + "\n"
+        if args.json
+        else texts.report_text(report, _command(args))
+    )
+    code_number: int = report.verdict.exit_code
+    return code_number
+
+
+def check(code: Any, args: argparse.Namespace) -> Any:
+    """The report of the check that the arguments ask for."""
+    from rheo_verify.foreign.decoder import DecoderScope, check_decoder
+    from rheo_verify.foreign.processing import Processing
+    from rheo_verify.foreign.sampler import check_sampler
+    from rheo_verify.foreign.scope import Scope
+    from rheo_verify.foreign.verifier import check_verifier
+
+    processing = Processing(args.temperature, args.top_k, args.top_p, args.min_p)
+    common = {"arrays": args.arrays or "torch", "dtype": args.dtype}
+    if args.way in ("verifier", "coins") and processing.options():
+        raise InputError(
+            "RV106", f"a {args.way} is given rows that are already processed: leave {processing.options()} out"
+        )
+    if args.way == "verifier":
+        case = _read_case(args.case) if args.case else None
+        scope = Scope.read(args.scope)
+        return check_verifier(code, **common, logits=args.logits, scope=scope, in_place=args.in_place, case=case)
+    if args.way == "sampler":
+        scope = Scope.read(args.scope)
+        return check_sampler(code, **common, logits=not args.probabilities, processing=processing, scope=scope)
+    if args.way == "decoder":
+        limits = DecoderScope.read(args.scope, batch=args.batch, length=args.length)
+        return check_decoder(code, **common, logits=args.logits, processing=processing, scope=limits)
+    from rheo_verify.foreign.coins import check_coins
+
+    return check_coins(code, **common, scope=Scope.read(args.scope or "small"))
+
+
+def load(where: str) -> Any:
+    """The object named ``MODULE:NAME`` or ``FILE.py:NAME``. Raises `InputError` RV103."""
+    place, _, name = where.rpartition(":")
+    if not place:
+        raise InputError("RV103", f"{where!r} is not MODULE:FUNCTION or FILE.py:FUNCTION")
+    if place.endswith(".py"):
+        from rheo_verify.foreign.planted import load_file
+
+        module = load_file(place)
+    else:
+        sys.path.insert(0, os.getcwd())
+        try:
+            module = importlib.import_module(place)
+        except ImportError as error:
+            raise InputError("RV103", f"{place} cannot be imported: {error}") from None
+        finally:
+            sys.path.remove(os.getcwd())
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise InputError("RV103", f"{place} has no {name!r}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise InputError("RV103", f"{where} is not callable")
+    return found
+
+
+def _read_case(written: str) -> Any:
+    from rheo_verify.foreign.cases import read_case
+
+    if os.path.exists(written):
+        with open(written, encoding="utf-8") as file:
+            written = file.read()
+    try:
+        data = json.loads(written)
+        return read_case(data)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError("RV104", f"--case: not a case: {error}") from None
+
+
+def _one_path(code: Any, args: argparse.Namespace) -> str:
+    from rheo_verify.foreign.verifier import one_path
+    from rheo_verify.probability.replay import read_choices
+
+    if args.way != "verifier":
+        raise InputError("RV106", "--path is for verifiers")
+    case = _read_case(args.case)
+    return one_path(
+        code, case, read_choices(args.path), arrays=args.arrays or "torch", logits=args.logits, dtype=args.dtype
+    )
+
+
+def _command(args: argparse.Namespace) -> str:
+    parts = ["rheo_verify check", args.code, "--as", args.way]
+    parts += ["--arrays", args.arrays] if args.arrays else []
+    parts += ["--logits"] if args.logits else []
+    return " ".join(parts) if args.way == "verifier" else ""

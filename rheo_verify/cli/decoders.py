@@ -1,0 +1,91 @@
+"""`decoders`: every published decoder of the family under its own name, with its verdict and exact acceptance."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from rheo_verify.cli import settings
+from rheo_verify.cli.progress import ProgressBar
+from rheo_verify.errors import InputError
+
+if TYPE_CHECKING:
+    from rheo_verify.limits import Limits
+    from rheo_verify.models.model import Model
+
+EXAMPLES = """examples:
+  rheo_verify decoders
+  rheo_verify decoders block-verification --vocab 3 --levels 3 --length 4
+  rheo_verify decoders --model weather --json
+
+The table's exit code is 0 if every decoder that should be lossless is, whatever the lossy ones do.
+"""
+
+
+def add(subparsers: Any) -> None:
+    """Register the command."""
+    from rheo_verify.cli.main import EXIT_CODES
+
+    parser = subparsers.add_parser(
+        "decoders",
+        help="the table of published decoders: verdict, acceptance, cost; or one of them",
+        description="Decide for every decoder of the family, exactly, whether it is lossless, and what it accepts.",
+        epilog=EXAMPLES + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="one decoder (default: all of them)")
+    settings.add_model_arguments(parser)
+    group = parser.add_argument_group("what is compared")
+    group.add_argument("--levels", type=int, default=2, metavar="D", help="depth of the trees (default: 2)")
+    group.add_argument("--length", type=int, default=3, metavar="L", help="tokens that are compared (default: 3)")
+    group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command: one decoder's verdict, or 1 if one that should be lossless is not, 3 if one is unfinished."""
+    from rheo_verify.limits import Limits
+
+    if args.time_limit is not None and not args.time_limit > 0:
+        raise InputError("RV106", f"--time-limit {args.time_limit} must be a positive number of seconds")
+    model = settings.from_arguments(args).model
+    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
+    with ProgressBar() as bar:
+        limits = Limits(deadline, progress=bar.update)
+        if args.name is not None:
+            code, output = _one(args, model, limits)
+        else:
+            code, output = _table(args, model, limits)
+    sys.stdout.write(output)
+    return code
+
+
+def _one(args: argparse.Namespace, model: Model, limits: Limits) -> tuple[int, str]:
+    from rheo_verify.checks.decoders import evaluate, total_variation_by_lenience, watched
+    from rheo_verify.decoders.registry import entry
+    from rheo_verify.report import decoders as report
+    from rheo_verify.report.text import stdout_style
+
+    row = evaluate(entry(args.name), model, levels=args.levels, length=args.length, limits=limits)
+    growth = watched(model, row.context, row.decoder, limits)
+    curve = total_variation_by_lenience(model, levels=args.levels, length=args.length) if args.name == "lenient" else ()
+    output = report.one_json(row, growth, curve) if args.json else report.one_text(row, growth, curve, stdout_style())
+    return row.verdict.exit_code, output
+
+
+def _table(args: argparse.Namespace, model: Model, limits: Limits) -> tuple[int, str]:
+    from rheo_verify.checks.decoders import Evaluation, evaluate_all
+    from rheo_verify.checks.verdict import Verdict
+    from rheo_verify.decoders.registry import REGISTRY
+    from rheo_verify.report import decoders as report
+    from rheo_verify.report.text import stdout_style
+
+    rows = evaluate_all(REGISTRY.values(), model, levels=args.levels, length=args.length, limits=limits)
+    scope = (model, (), args.levels, args.length)
+    output = report.table_json(rows, *scope) if args.json else report.table_text(rows, *scope, stdout_style())
+    wrong = any(isinstance(row, Evaluation) and row.entry.lossless and not row.as_expected for row in rows)
+    unfinished = any(row.verdict is Verdict.INCONCLUSIVE for row in rows)
+    return 1 if wrong else 3 if unfinished else 0, output

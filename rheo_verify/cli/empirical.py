@@ -1,0 +1,146 @@
+"""`empirical`: the same algorithms on a real pair: exact layers, acceptance, tau, and sampled tests."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rheo_verify.cli.progress import ProgressBar
+from rheo_verify.errors import InputError
+
+if TYPE_CHECKING:
+    from rheo_verify.models.pair import Pair
+
+EXAMPLES = """examples:
+  rheo_verify empirical
+  rheo_verify empirical --temperature 0.6 --fault bonus-at-temperature-1
+  rheo_verify empirical --target llama-3.1-8b --head eagle3 --prompt-file prompts.txt --dtype bfloat16 --device auto
+
+A sampled test can refute, never verify: VERIFIED is the exact layer check's, for the contexts that were looked at.
+
+"""
+_DEFAULT_TEXT = "The following sections describe the standard types that are built into the interpreter.\n\n"
+
+
+def add(subparsers: Any) -> None:
+    """Register the command."""
+    from rheo_verify.cli.main import EXIT_CODES
+
+    parser = subparsers.add_parser(
+        "empirical",
+        help="check the decoder on a real Llama and EAGLE-3 pair",
+        description="On a real pair (the shipped small one by default): the exact layer check over all outcomes of the "
+        "sampled token, Table 4 and tau of top-K and each m, and sequential tests of what is emitted.",
+        epilog=EXAMPLES + EXIT_CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    models = parser.add_argument_group("models")
+    models.add_argument("--target", metavar="DIR", help="a local Llama checkpoint (default: the shipped small one)")
+    models.add_argument("--head", metavar="DIR", help="an EAGLE-3 head for it")
+    models.add_argument("--dtype", default="float32", help="float64, float32 (default), bfloat16 or float16")
+    models.add_argument("--device", default="cpu", help="cpu (default), cuda, cuda:1, …, or auto")
+    models.add_argument("--rows-dtype", default="float64", help="type of rows and verification (default: float64)")
+    models.add_argument("--prompt", metavar="TEXT", help="the text whose positions are the contexts")
+    models.add_argument("--prompt-file", metavar="FILE", help="the same, from a file")
+    tree = parser.add_argument_group("tree and sampling")
+    tree.add_argument("--m", metavar="N,N,…", default="0,1,2", help="values of m (default: 0,1,2)")
+    tree.add_argument("--k", type=int, default=8, metavar="N", help="candidates and beam, K = W (default: 8)")
+    tree.add_argument("--depth", type=int, default=5, metavar="N", help="depth, D (default: 5)")
+    tree.add_argument("--budget", type=int, default=24, metavar="N", help="nodes kept, R (default: 24)")
+    tree.add_argument("--rule", choices=("rheo", "rrsw"), default="rheo", help="verification rule (default: rheo)")
+    tree.add_argument("--temperature", type=float, default=1.0, metavar="T", help="of target and q^ (default: 1)")
+    tree.add_argument("--support", type=int, default=128, metavar="S", help="tokens a draft row keeps (default: 128)")
+    tests = parser.add_argument_group("tests")
+    tests.add_argument("--tokens", type=int, default=200, metavar="N", help="emitted a design (default: 200)")
+    tests.add_argument("--draws", type=int, default=300, metavar="N", help="cycles at one prompt (default: 300)")
+    tests.add_argument("--contexts", type=int, default=400, metavar="N", help="rows of the exact check (default: 400)")
+    tests.add_argument("--level", type=float, default=0.01, help="chance of a false alarm a design (default: 0.01)")
+    tests.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all draws (default: 0)")
+    tests.add_argument("--fault", metavar="NAME", help="plant a fault: residual-from-p, bonus-at-temperature-1")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command."""
+    from rheo_verify.models.llama import torch_and_transformers
+
+    torch, _ = torch_and_transformers()
+    from rheo_verify.checks.empirical import Plan, check_pair
+    from rheo_verify.models.rows import RowSettings
+    from rheo_verify.report import empirical as report
+    from rheo_verify.report.text import stdout_style
+
+    if args.tokens < 1 or args.draws < 0 or args.contexts < 2 or not 0 < args.level < 1:
+        raise InputError("RV106", "--tokens and --contexts must be positive, --draws not negative, --level in (0, 1)")
+    if args.device == "cpu":
+        torch.set_num_threads(1)
+    plan = Plan(
+        settings=RowSettings(args.temperature, args.support, args.rows_dtype),
+        leads=_leads(args.m, args.k),
+        rule=args.rule,
+        pool=args.k,
+        depth=args.depth,
+        budget=args.budget,
+        tokens=args.tokens,
+        draws=args.draws,
+        level=args.level,
+        seed=args.seed,
+        fault=args.fault,
+    )
+    with ProgressBar() as bar:
+        bar.update("loading the models", 0, 0)
+        pair, text = _load(args)
+        result = check_pair(pair, text[: args.contexts + 2], plan, bar.update)
+    sys.stdout.write(report.to_json(result) if args.json else report.to_text(result, stdout_style()))
+    return result.verdict.exit_code
+
+
+def _leads(written: str, pool: int) -> tuple[int, ...]:
+    try:
+        leads = tuple(int(it) for it in written.split(","))
+    except ValueError:
+        raise InputError("RV106", f"--m {written!r} is not a list of numbers like 0,1,2") from None
+    if not all(0 <= lead < pool for lead in leads):
+        raise InputError("RV106", f"--m {written}: each m must be from 0 to K - 1 = {pool - 1}")
+    return leads
+
+
+def _load(args: argparse.Namespace) -> tuple[Pair, list[int]]:
+    from rheo_verify.models.pair import load_pair, load_shipped
+
+    if (args.target is None) != (args.head is None):
+        raise InputError("RV106", "give --target and --head together, or neither for the shipped pair")
+    text = _text(args)
+    if args.target is None:
+        pair = load_shipped(dtype=args.dtype, device=args.device)
+        return pair, [0, *text.encode()]
+    pair = load_pair(args.target, args.head, dtype=args.dtype, device=args.device)
+    from rheo_verify.models.llama import torch_and_transformers
+
+    try:
+        tokens = torch_and_transformers()[1].AutoTokenizer.from_pretrained(args.target, local_files_only=True)
+        return pair, [int(token) for token in tokens(text)["input_ids"]]
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [repr(error)])[0]
+        raise InputError("RV601", f"{args.target}: the tokenizer cannot be loaded ({first})") from None
+
+
+def _text(args: argparse.Namespace) -> str:
+    if args.prompt is not None:
+        return str(args.prompt)
+    if args.prompt_file is not None:
+        try:
+            return Path(args.prompt_file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError("RV103", f"{args.prompt_file}: cannot be read ({error})") from None
+    return default_text()
+
+
+def default_text() -> str:
+    """What is read when no prompt is given: Python's own language reference."""
+    from pydoc_data.topics import topics
+
+    return _DEFAULT_TEXT + str(topics.get("types", ""))

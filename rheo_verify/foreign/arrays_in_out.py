@@ -1,0 +1,132 @@
+"""Rows in, tokens out: build the arrays that code under test expects, and read what it returns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from rheo_verify.errors import InputError
+from rheo_verify.probability.distributions import Row
+
+KINDS = ("torch", "numpy", "list")
+
+
+class Unreadable(Exception):
+    """What the code returned is not a sequence of token ids."""
+
+
+class Maker:
+    """Makes arrays of one kind from rational rows; probabilities, or their logarithms with `logits`.
+
+    `dtype` is a floating dtype's name. Raises `InputError` RV106 on an unknown kind.
+    """
+
+    def __init__(self, kind: str, logits: bool = False, dtype: str = "float64") -> None:
+        if kind not in KINDS:
+            raise InputError("RV106", f"arrays {kind!r} must be one of {', '.join(KINDS)}")
+        self.kind, self.logits, self.dtype = kind, logits, dtype
+        self.torch: Any = None
+        if kind == "torch":
+            import torch
+
+            self.torch = torch
+            self._float = getattr(torch, dtype)
+
+    def rows(self, rows: Sequence[Row] | Row) -> Any:
+        """One row [V], or several [n, V]."""
+        return self._array([self._row(row) for row in rows] if _nested(rows) else self._row(rows))
+
+    def empty(self, vocab: int) -> Any:
+        """No rows: shape [0, V]."""
+        if self.kind == "torch":
+            return self.torch.empty((0, vocab), dtype=self._float)
+        if self.kind == "numpy":
+            import numpy as np
+
+            return np.empty((0, vocab), dtype=self.dtype)
+        return []
+
+    def tokens(self, tokens: Sequence[int]) -> Any:
+        """Token ids [n], int64."""
+        if self.kind == "torch":
+            return self.torch.tensor(list(tokens), dtype=self.torch.int64)
+        if self.kind == "numpy":
+            import numpy as np
+
+            return np.array(list(tokens), dtype=np.int64)
+        return list(tokens)
+
+    def numbers(self, values: Sequence[float]) -> Any:
+        """Plain floats [n], e.g. coins."""
+        return self._array(list(values))
+
+    def _row(self, row: Any) -> list[float]:
+        values = [float(value) for value in row]
+        return [math.log(value) if value > 0 else -math.inf for value in values] if self.logits else values
+
+    def _array(self, values: Any) -> Any:
+        if self.kind == "torch":
+            return self.torch.tensor(values, dtype=self._float)
+        if self.kind == "numpy":
+            import numpy as np
+
+            return np.array(values, dtype=self.dtype)
+        return values
+
+    def copy(self, array: Any) -> Any:
+        """A copy that shares nothing."""
+        if self.kind == "torch":
+            return array.clone()
+        if self.kind == "numpy":
+            return array.copy()
+        return [list(row) if isinstance(row, list) else row for row in array]
+
+    def same(self, left: Any, right: Any) -> bool:
+        """Whether two arrays hold the same numbers."""
+        if self.kind == "torch":
+            return type(left) is self.torch.Tensor and left.shape == right.shape and bool(self.torch.equal(left, right))
+        if self.kind == "numpy":
+            import numpy as np
+
+            return left.dtype != object and np.array_equal(left, right, equal_nan=True)
+        return bool(left == right)
+
+
+def _nested(rows: Any) -> bool:
+    return bool(rows) and isinstance(rows[0], (tuple, list))
+
+
+def read_tokens(returned: Any) -> tuple[tuple[int, ...], int | None]:
+    """The emitted tokens, and the accepted count if one is returned beside them (``tokens, count``).
+
+    A batch axis of length one is dropped, and so are trailing -1 (padding). Raises `Unreadable`.
+    """
+    count = None
+    if isinstance(returned, tuple) and len(returned) == 2 and _scalar(returned[1]) and not _scalar(returned[0]):
+        returned, count = returned[0], _whole(returned[1])
+    if hasattr(returned, "tolist"):
+        returned = returned.tolist()
+    if isinstance(returned, (list, tuple)) and len(returned) == 1 and not _scalar(returned[0]):
+        inner = returned[0].tolist() if hasattr(returned[0], "tolist") else returned[0]
+        returned = inner if isinstance(inner, (list, tuple)) else returned
+    if not isinstance(returned, (list, tuple)):
+        raise Unreadable(f"it returned {type(returned).__name__}, not a sequence of token ids")
+    tokens = [_whole(token) for token in returned]
+    while tokens and tokens[-1] == -1:
+        tokens.pop()
+    return tuple(tokens), count
+
+
+def _scalar(value: Any) -> bool:
+    return isinstance(value, (int, float)) or (hasattr(value, "item") and getattr(value, "ndim", 0) == 0)
+
+
+def _whole(value: Any) -> int:
+    if hasattr(value, "numel") or hasattr(value, "ndim"):
+        if getattr(value, "numel", lambda: getattr(value, "size", 1))() != 1:
+            raise Unreadable(f"an entry of what it returned is an array of shape {tuple(value.shape)}")
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value or int(value) != value:
+        raise Unreadable(f"an entry of what it returned is {value!r}, not a token id")
+    return int(value)

@@ -1,0 +1,171 @@
+"""The instances a verifier is run on: small tables of target and draft rows, in one documented total order.
+
+The order: vocabulary, then drafts, then the largest denominator, then the sum of denominators, then the number of
+different rows, then the rows themselves, read context by context (target before draft), lexicographically.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rheo_verify.errors import InputError
+from rheo_verify.models.model import Context
+from rheo_verify.models.random_tables import random_model
+from rheo_verify.probability.distributions import Row, one_hot
+from rheo_verify.probability.rationals import ratio, text
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Target rows at all contexts of up to `drafts` tokens, draft rows at those with fewer."""
+
+    vocab: int
+    drafts: int
+    target: Mapping[Context, Row]
+    draft: Mapping[Context, Row]
+
+    def key(self) -> Any:
+        """Smaller means simpler: the module's order."""
+        rows = [*self.target.values(), *self.draft.values()]
+        sizes = [_denominator(row) for row in rows]
+        ordered = [(c, self.target[c], self.draft.get(c, ())) for c in sorted(self.target, key=lambda c: (len(c), c))]
+        return (self.vocab, self.drafts, max(sizes), sum(sizes), len(set(rows)), ordered)
+
+    def by_position(self) -> bool:
+        """Whether rows depend on the position alone."""
+        return all(
+            len({rows[c] for c in rows if len(c) == depth}) <= 1
+            for rows in (self.target, self.draft)
+            for depth in range(self.drafts + 1)
+        )
+
+    def data(self) -> dict[str, Any]:
+        """The case as plain data: rationals are strings; a list by position, or a table by context."""
+        if self.by_position():
+            first = (0,) * self.drafts
+            return {
+                "target": [_strings(self.target[first[:i]]) for i in range(self.drafts + 1)],
+                "draft": [_strings(self.draft[first[:i]]) for i in range(self.drafts)],
+            }
+        return {
+            "target": {_context(c): _strings(row) for c, row in self.target.items()},
+            "draft": {_context(c): _strings(row) for c, row in self.draft.items()},
+        }
+
+    def text(self) -> str:
+        """The case on a few lines."""
+        data = self.data()
+        lines = []
+        for name in ("target", "draft"):
+            rows = data[name].items() if isinstance(data[name], dict) else enumerate(data[name])
+            place = "after" if isinstance(data[name], dict) else "position"
+            lines += [f"{name:6} {place} {where}: ({', '.join(row)})" for where, row in rows]
+        return "\n".join(lines)
+
+
+def read_case(data: Mapping[str, Any]) -> Case:
+    """The inverse of `Case.data`. Raises `InputError` RV104 on rows that do not fit."""
+    from rheo_verify.probability.distributions import distribution
+
+    target, draft = data["target"], data["draft"]
+    if isinstance(target, Mapping):
+        tables = [{_read_context(c): distribution(r, c) for c, r in rows.items()} for rows in (target, draft)]
+        drafts = max(map(len, tables[0]))
+        return Case(len(tables[0][()]), drafts, tables[0], tables[1])
+    if len(target) != len(draft) + 1:
+        raise InputError(
+            "RV104", f"{len(target)} target rows and {len(draft)} draft rows; one more target row is needed"
+        )
+    rows = [[distribution(row, name) for row in given] for name, given in (("target", target), ("draft", draft))]
+    return by_position(rows[0], rows[1])
+
+
+def by_position(target: list[Row], draft: list[Row]) -> Case:
+    """A case whose rows depend on the position alone: target rows [n + 1], draft rows [n]."""
+    vocab, drafts = len(target[0]), len(draft)
+    contexts = [c for depth in range(drafts + 1) for c in itertools.product(range(vocab), repeat=depth)]
+    return Case(
+        vocab, drafts, {c: target[len(c)] for c in contexts}, {c: draft[len(c)] for c in contexts if len(c) < drafts}
+    )
+
+
+def rows_up_to(vocab: int, denominator: int) -> list[Row]:
+    """All distributions on `vocab` tokens with a common denominator of at most `denominator`, simplest first.
+
+    >>> len(rows_up_to(3, 6))
+    55
+    """
+    found: dict[Row, None] = {}
+    for size in range(1, denominator + 1):
+        for weights in itertools.product(range(size + 1), repeat=vocab - 1):
+            if sum(weights) <= size:
+                row = tuple(ratio(weight, size) for weight in (*weights, size - sum(weights)))
+                found.setdefault(row)
+    return list(found)
+
+
+def uneven_row(vocab: int) -> Row:
+    """The fixed bonus row: weights 1, 2, …, V."""
+    return tuple(ratio(weight, vocab * (vocab + 1) // 2) for weight in range(1, vocab + 1))
+
+
+def every_case(vocab: int, drafts: int, denominator: int) -> Iterator[Case]:
+    """All cases by position, in order; with one draft the bonus row is `uneven_row`, else it varies too."""
+    rows = rows_up_to(vocab, denominator)
+    bonus = [uneven_row(vocab)] if drafts == 1 else rows
+    slots = itertools.product(rows, repeat=2 * drafts)
+    cases = [by_position([*choice[:drafts], last], list(choice[drafts:])) for choice in slots for last in bonus]
+    return iter(sorted(cases, key=Case.key))
+
+
+_KINDS = (
+    {"largest": 9},
+    {"largest": 9, "zeros": 5},
+    {"largest": 2, "zeros": 2},
+    {"largest": 5},
+    {"largest": 9, "zeros": 12},
+)
+
+
+def random_case(vocab: int, drafts: int, seed: int) -> Case:
+    """A case with rows by context: in turn plain ones, zeros, ties, p = q, one-hot, nearly one-hot."""
+    kind: dict[str, Any] = _KINDS[seed % len(_KINDS)]
+    model = random_model(vocab, seed, **kind)
+    contexts = [c for depth in range(drafts + 1) for c in itertools.product(range(vocab), repeat=depth)]
+    target = {c: model.target(c) for c in contexts}
+    draft = {c: model.draft(c) for c in contexts if len(c) < drafts}
+    if seed % 7 == 3:
+        draft[()] = target[()]
+    if seed % 11 == 5:
+        draft[()] = one_hot(seed % vocab, vocab)
+    if seed % 13 == 6:
+        target[()] = one_hot(seed % vocab, vocab)
+    if seed % 17 == 8:
+        target[()], draft[()] = _nearly_one_hot(seed % vocab, vocab), one_hot(seed % vocab, vocab)
+    return Case(vocab, drafts, target, draft)
+
+
+def _nearly_one_hot(token: int, vocab: int) -> Row:
+    """All but one part in 4,096 on one token: where shortcuts and floors are taken."""
+    weights = [4096 - (vocab - 1) if index == token else 1 for index in range(vocab)]
+    return tuple(ratio(weight, 4096) for weight in weights)
+
+
+def _denominator(row: Row) -> int:
+    return math.lcm(*(int(value.denominator) for value in row))
+
+
+def _strings(row: Row) -> list[str]:
+    return [text(value) for value in row]
+
+
+def _context(context: Context) -> str:
+    return " ".join(map(str, context))
+
+
+def _read_context(written: str) -> Context:
+    return tuple(int(part) for part in written.split())

@@ -1,0 +1,184 @@
+"""Code that cannot be seen into, with its coins as inputs: ``f(target, draft, tokens, uniforms) -> emitted tokens``.
+
+Such code (a compiled kernel, CUDA included) is a deterministic function of its uniforms. Its breakpoints along each
+coin are found by scanning a grid and bisecting to the last float between neighbours that differ; the boxes between
+breakpoints are then weighed exactly. Boxes are probed inside: a probe that differs adds the breakpoint it reveals.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from rheo_verify.checks.verdict import Verdict
+from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
+from rheo_verify.foreign.cases import Case
+from rheo_verify.foreign.forms import exact_float
+from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
+from rheo_verify.foreign.reports import THRESHOLDS, CheckReport, Finding
+from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.verifier import cases_of
+from rheo_verify.probability.rationals import ONE, Rational
+
+Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
+Point = tuple[float, ...]
+Function = Callable[[Point], Outcome]
+
+
+def check_coins(
+    code: Callable[..., Any],
+    *,
+    arrays: str = "torch",
+    dtype: str = "float64",
+    scope: Scope | None = None,
+    coins: int | None = None,
+    grid: int = 32,
+    name: str | None = None,
+) -> CheckReport:
+    """Decide whether a verifier that is given its coins is lossless.
+
+    `code(target, draft, tokens, uniforms)`: as `check_verifier`, with uniforms [`coins`] in [0, 1) (one per draft and one
+    for the last token, unless `coins` says otherwise). Breakpoints closer together than 1/`grid`, with equal outputs on
+    either side, may be missed: the report says so.
+    """
+    scope = scope or Scope(vocab=2, denominator=3, drafts=1, random=6)
+    maker = Maker(arrays, False, dtype)
+    started, done, runs, late = time.monotonic(), 0, 0, False
+    found: list[Finding] = []
+    for case in cases_of(scope):
+        if time.monotonic() - started > scope.seconds:
+            late = True
+            break
+        tally = Tally()
+        for tokens, weight in _drafts(case):
+            function = _function(code, case, tokens, maker)
+            count = coins if coins is not None else case.drafts + 1
+            for point, outcome, volume in boxes(function, count, grid):
+                tally.add(*outcome, weight * volume, ())
+                runs += bool(point)
+        row, length = row_of(case.target), case.drafts + 1
+        expected = target_law(length, row)
+        threshold = THRESHOLDS["float32" if dtype == "float32" else "float64"]
+        found = findings(tally, expected, extended(tally.law, length, row), threshold, case.text(), case.data())
+        done += 1
+        if found:
+            break
+    verdict = Verdict.REFUTED if found else Verdict.INCONCLUSIVE if late else Verdict.VERIFIED
+    return CheckReport(
+        name or str(getattr(code, "__name__", type(code).__name__)),
+        "coins",
+        verdict,
+        scope.text() + (f"; the time limit of {scope.seconds:g} s struck after {done} cases" if late else ""),
+        done,
+        runs,
+        THRESHOLDS["float32" if dtype == "float32" else "float64"],
+        tuple(found),
+        (),
+        f"outputs that change and change back within 1/{grid} of one coin; larger vocabularies and more drafts",
+    )
+
+
+def boxes(function: Function, coins: int, grid: int) -> Iterator[tuple[Point, Outcome, Rational]]:
+    """A partition of the unit cube into boxes on which `function` is constant: a point in each, its value and volume."""
+    cuts: list[list[float]] = [[] for _ in range(coins)]
+    pending = [tuple(0.5 for _ in range(coins))]
+    seen: set[Point] = set()
+    while pending:
+        start = pending.pop()
+        if start in seen:
+            continue
+        seen.add(start)
+        for axis in range(coins):
+            for cut in breakpoints(_line(function, start, axis), grid):
+                if cut not in cuts[axis]:
+                    cuts[axis] = sorted([*cuts[axis], cut])
+                    pending += [_with(start, axis, value) for value in _middles(cuts[axis])]
+        if not pending:
+            pending += [point for point, off in _disagreements(function, cuts) if off and point not in seen]
+    for cell in itertools.product(*(_cells(each) for each in cuts)):
+        volume = ONE
+        for low, high in cell:
+            volume = volume * (exact_float(high) - exact_float(low))
+        middle = tuple((low + high) / 2 for low, high in cell)
+        yield middle, function(middle), volume
+
+
+def breakpoints(line: Callable[[float], Outcome], grid: int) -> list[float]:
+    """The first float of every new value along one coin."""
+    found: list[float] = []
+    points = [index / grid for index in range(grid)] + [math.nextafter(1.0, 0.0)]
+    for low, high in itertools.pairwise(points):
+        position, before, last = low, line(low), line(high)
+        while before != last:
+            left, right = position, high
+            while math.nextafter(left, right) < right:
+                middle = (left + right) / 2
+                left, right = (middle, right) if line(middle) == before else (left, middle)
+            found.append(right)
+            position, before = right, line(right)
+    return found
+
+
+def _line(function: Function, start: Point, axis: int) -> Callable[[float], Outcome]:
+    return lambda value: function(_with(start, axis, value))
+
+
+def _with(point: Point, axis: int, value: float) -> Point:
+    return (*point[:axis], value, *point[axis + 1 :])
+
+
+def _cells(cuts: Sequence[float]) -> list[tuple[float, float]]:
+    edges = [0.0, *(cut for cut in cuts if 0 < cut < 1), 1.0]
+    return list(itertools.pairwise(edges))
+
+
+def _middles(cuts: Sequence[float]) -> list[float]:
+    return [(low + high) / 2 for low, high in _cells(cuts)]
+
+
+def _disagreements(function: Function, cuts: list[list[float]]) -> Iterator[tuple[Point, bool]]:
+    """Probes off the middle of every box, and whether they differ from the middle."""
+    for cell in itertools.product(*(_cells(each) for each in cuts)):
+        middle = function(tuple((low + high) / 2 for low, high in cell))
+        for share in (0.07, 0.9):
+            point = tuple(low + share * (high - low) for low, high in cell)
+            yield point, function(point) != middle
+
+
+def _drafts(case: Case) -> Iterator[tuple[tuple[int, ...], Rational]]:
+    for tokens in itertools.product(range(case.vocab), repeat=case.drafts):
+        weight = ONE
+        for place, token in enumerate(tokens):
+            weight = weight * case.draft[tokens[:place]][token]
+        if weight:
+            yield tokens, weight
+
+
+def _function(code: Callable[..., Any], case: Case, tokens: tuple[int, ...], maker: Maker) -> Function:
+    target = maker.rows([case.target[tokens[:i]] for i in range(case.drafts + 1)])
+    draft = maker.rows([case.draft[tokens[:i]] for i in range(case.drafts)])
+    drafted = maker.tokens(tokens)
+    memory: dict[Point, Outcome] = {}
+
+    def function(point: Point) -> Outcome:
+        if point not in memory:
+            memory[point] = _run(code, case, tokens, [maker.copy(x) for x in (target, draft, drafted)], maker, point)
+        return memory[point]
+
+    return function
+
+
+def _run(
+    code: Callable[..., Any], case: Case, tokens: tuple[int, ...], given: list[Any], maker: Maker, point: Point
+) -> Outcome:
+    try:
+        emitted, count = read_tokens(code(*given, maker.numbers(point)))
+    except Unreadable as error:
+        return None, (Breach("RV406", str(error)),)
+    except Exception as error:  # the code under test may raise anything
+        return None, (Breach("RV405", f"drafts {tokens}: it raised {type(error).__name__}: {error}"),)
+    breaches = tuple(verifier_breaches(case, tokens, emitted, count))
+    return (None if breaches and breaches[0].code == "RV406" else emitted), breaches

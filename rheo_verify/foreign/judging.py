@@ -1,0 +1,119 @@
+"""From the paths of one case to findings: the law of the emitted tokens, and the contracts beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rheo_verify.foreign.cases import Case
+from rheo_verify.foreign.reports import Difference, Finding
+from rheo_verify.models.model import Context
+from rheo_verify.probability.distributions import Row
+from rheo_verify.probability.laws import Law, law_total_variation
+from rheo_verify.probability.rationals import ONE, ZERO, Rational, decimal
+from rheo_verify.probability.replay import choices_text
+
+RANK = ("RV405", "RV406", "RV413", "RV411", "RV412", "RV408", "RV409", "RV407", "RV410", "RV401")
+"""When a case shows several faults, the first of these is named first: causes before consequences."""
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A contract that one path broke."""
+
+    code: str
+    message: str
+
+
+@dataclass
+class Tally:
+    """What the paths of one case add up to: the law so far, and how probable each breach is."""
+
+    law: Law[tuple[int, ...]] = field(default_factory=dict)
+    breaches: dict[str, tuple[Rational, str, str]] = field(default_factory=dict)
+    paths: int = 0
+
+    def add(
+        self, outcome: tuple[int, ...] | None, breaches: Sequence[Breach], probability: Rational, choices: Any
+    ) -> None:
+        """One path: what it emitted (None if nothing could be read) and what it broke."""
+        self.paths += 1
+        if outcome is not None:
+            self.law[outcome] = self.law.get(outcome, ZERO) + probability
+        for breach in breaches:
+            mass, message, replay = self.breaches.get(breach.code, (ZERO, breach.message, choices_text(choices)))
+            self.breaches[breach.code] = (mass + probability, message, replay)
+
+
+def extended(law: Law[tuple[int, ...]], length: int, row: Callable[[Context], Row]) -> Law[tuple[int, ...]]:
+    """The law of the first `length` tokens: what is emitted, cut or extended by draws from the target."""
+    result: Law[tuple[int, ...]] = {}
+
+    def spread(tokens: tuple[int, ...], mass: Rational) -> None:
+        if len(tokens) >= length:
+            cut = tokens[:length]
+            result[cut] = result.get(cut, ZERO) + mass
+            return
+        for token, p in enumerate(row(tokens)):
+            if p:
+                spread((*tokens, token), mass * p)
+
+    for tokens, mass in law.items():
+        spread(tokens, mass)
+    return result
+
+
+def target_law(length: int, row: Callable[[Context], Row]) -> Law[tuple[int, ...]]:
+    """The law of the first `length` tokens drawn from the target alone."""
+    return extended({(): ONE}, length, row)
+
+
+def verifier_breaches(case: Case, tokens: Sequence[int], emitted: tuple[int, ...], count: int | None) -> list[Breach]:
+    """Contracts on what a verifier returned: ids, lengths, accepted prefix, count, positive probability."""
+    found: list[Breach] = []
+    if not 1 <= len(emitted) <= case.drafts + 1:
+        return [Breach("RV406", f"{len(emitted)} tokens were emitted; 1 to {case.drafts + 1} are possible")]
+    wrong = [token for token in emitted if not 0 <= token < case.vocab]
+    if wrong:
+        return [Breach("RV406", f"token {wrong[0]} is not below the vocabulary size {case.vocab}")]
+    if emitted[:-1] != tuple(tokens[: len(emitted) - 1]):
+        found.append(Breach("RV408", f"the tokens before the last are {emitted[:-1]}, the drafts were {tuple(tokens)}"))
+    elif count is not None and count != len(emitted) - 1 and not found:
+        found.append(Breach("RV409", f"the accepted count is {count}, but {len(emitted) - 1} drafts were emitted"))
+    if not found:
+        for place, token in enumerate(emitted):
+            if not case.target[emitted[:place]][token]:
+                found.append(Breach("RV407", f"token {token} at position {place} has target probability 0"))
+                break
+    return found
+
+
+def findings(
+    tally: Tally,
+    expected: Law[tuple[int, ...]],
+    found: Law[tuple[int, ...]],
+    threshold: float,
+    case: str,
+    data: dict[str, Any],
+) -> list[Finding]:
+    """The findings of one case, causes first; empty when every contract holds and the law is right."""
+    result = []
+    for code, (mass, message, replay) in tally.breaches.items():
+        if mass > threshold:
+            result.append(Finding(code, message, case, data, mass, replay))
+    distance = law_total_variation(expected, found)
+    if distance > threshold:
+        differences = tuple(
+            Difference(outcome, expected.get(outcome, ZERO), found.get(outcome, ZERO))
+            for outcome in sorted(expected.keys() | found.keys())
+            if abs(expected.get(outcome, ZERO) - found.get(outcome, ZERO)) > threshold
+        )
+        message = f"the law of the emitted tokens is not the target's: total variation {decimal(distance, 6)}"
+        result.append(Finding("RV401", message, case, data, distance, "-", distance, differences))
+    return sorted(result, key=lambda finding: RANK.index(finding.code) if finding.code in RANK else len(RANK))
+
+
+def row_of(table: Mapping[Context, Row]) -> Callable[[Context], Row]:
+    """A table as a function of the context."""
+    return table.__getitem__

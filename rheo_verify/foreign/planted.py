@@ -1,0 +1,91 @@
+"""Planted faults: files with one function each, run the way their header says.
+
+A file of `toy_models/broken/` or `toy_models/sound/` has a docstring that names its kind, ``WAY`` (verifier, decoder or
+sampler), a function of that name, and perhaps ``OPTIONS`` for the check.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any
+
+from rheo_verify.errors import InputError
+from rheo_verify.foreign.decoder import DecoderScope, check_decoder
+from rheo_verify.foreign.processing import Processing
+from rheo_verify.foreign.reports import CheckReport
+from rheo_verify.foreign.sampler import check_sampler
+from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.verifier import check_verifier
+from rheo_verify.probability.rationals import decimal
+
+_PROCESSING = ("temperature", "top_k", "top_p", "min_p")
+_SCOPE = ("length", "batch", "vocab", "random", "denominator")
+_FULL, _QUICK = Scope(denominator=4, random=60), Scope(denominator=2, random=6)
+
+
+def load_file(path: str) -> ModuleType:
+    """The module in a file, under a name of its own. Raises `InputError` RV103."""
+    name = "rheo_verify_checked_" + os.path.splitext(os.path.basename(path))[0]
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None or not os.path.exists(path):
+        raise InputError("RV103", f"{path} cannot be read as a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def check_planted(path: str, quick: bool = False) -> CheckReport:
+    """Check one file the way its header says; `quick` makes the scope smaller."""
+    module = load_file(path)
+    way, options = module.WAY, dict(getattr(module, "OPTIONS", {}))
+    processing = Processing(**{name: options.pop(name) for name in _PROCESSING if name in options})
+    scope = {name: options.pop(name) for name in _SCOPE if name in options}
+    if quick:
+        scope |= {"denominator": 2, "random": 4}
+    name = os.path.splitext(os.path.basename(path))[0]
+    code: Any = getattr(module, way)
+    if way == "verifier":
+        return check_verifier(code, name=name, scope=_QUICK if quick else _FULL, **options)
+    if way == "sampler":
+        return check_sampler(code, name=name, processing=processing, scope=_QUICK if quick else _FULL, **options)
+    return check_decoder(code, name=name, processing=processing, scope=DecoderScope(**scope), **options)
+
+
+def golden(report: CheckReport) -> dict[str, Any]:
+    """What a golden file holds: the code, the smallest counterexample, its total variation, and the warnings."""
+    first = report.findings[0] if report.findings else None
+    distance = first.total_variation if first else None
+    return {
+        "verdict": str(report.verdict),
+        "code": report.code,
+        "case": first.data if first else None,
+        "total_variation": None if distance is None else decimal(distance, 6),
+        "warnings": sorted({code for code, _ in report.warnings}),
+    }
+
+
+def kinds(folder: str) -> Iterator[tuple[str, str]]:
+    """The files of a folder in order: name and path."""
+    for entry in sorted(os.listdir(folder)):
+        if entry.endswith(".py"):
+            yield entry[:-3], os.path.join(folder, entry)
+
+
+def table(folder: str) -> str:
+    """A Markdown table of a folder's files: what is wrong, how it was checked, what was found. Runs every check."""
+    lines = ["| kind | what is wrong | checked as | verdict | total variation | paths |", "|---|---|---|---|---|---|"]
+    for name, path in kinds(folder):
+        report, module = check_planted(path), sys.modules["rheo_verify_checked_" + name]
+        found = golden(report)
+        codes = [found["code"], *found["warnings"]] if found["code"] else found["warnings"]
+        verdict = f"{found['verdict']} {', '.join(codes)}".strip()
+        summary = " ".join((module.__doc__ or "").split())
+        lines.append(
+            f"| `{name}` | {summary} | {report.way} | {verdict} | {found['total_variation'] or ''} | {report.paths:,} |"
+        )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,66 @@
+"""How far a check goes: all small cases first, then random ones, until a limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from rheo_verify.errors import InputError
+
+
+@dataclass(frozen=True)
+class Scope:
+    """All one-draft cases on up to `vocab` tokens with common denominator at most `denominator`; then `random` cases.
+
+    Random cases have up to `drafts` drafts and up to `random_vocab` tokens, rows that depend on the context, zeros,
+    ties and p = q. All two-draft cases on two tokens with denominator at most 2 are run as well, when `drafts` > 1.
+    `seconds` is a limit on time: when it strikes, the verdict is INCONCLUSIVE at best.
+    """
+
+    vocab: int = 3
+    denominator: int = 5
+    drafts: int = 2
+    random: int = 200
+    random_vocab: int = 3
+    seed: int = 0
+    seconds: float = 600.0
+
+    def __post_init__(self) -> None:
+        if not (2 <= self.vocab <= 4 and 1 <= self.denominator <= 12 and 1 <= self.drafts <= 4 and self.random >= 0):
+            raise InputError("RV106", "a scope needs vocab in 2…4, denominator in 1…12, drafts in 1…4, random >= 0")
+
+    @staticmethod
+    def read(written: str) -> Scope:
+        """From ``vocab=3,denominator=5,random=200``, or ``small`` / ``quick``. Raises `InputError` RV106."""
+        if written in _NAMED:
+            return _NAMED[written]
+        scope, types = Scope(), {field.name: float if field.name == "seconds" else int for field in fields(Scope)}
+        for part in filter(None, written.split(",")):
+            name, _, value = part.partition("=")
+            if name not in types:
+                raise InputError("RV106", f"a scope has no {name!r}; it has {', '.join(types)}")
+            try:
+                scope = replace(scope, **{name: types[name](value)})  # type: ignore[arg-type]
+            except ValueError:
+                raise InputError("RV106", f"scope: {name} cannot be {value!r}") from None
+        return scope
+
+    def text(self) -> str:
+        """The scope in words, for reports."""
+        parts = [
+            f"all one-draft cases on 2 to {self.vocab} tokens with common denominator <= {self.denominator}"
+            " (one fixed uneven bonus row)"
+        ]
+        if self.drafts > 1:
+            parts.append("all two-draft cases on 2 tokens with denominator <= 2")
+        if self.random:
+            drafts = f"1 to {self.drafts}" if self.drafts > 1 else "1"
+            sizes = f"{drafts} drafts, 2 to {self.random_vocab} tokens"
+            parts.append(f"{self.random} random cases (seed {self.seed}, {sizes}, rows by context)")
+        return "; ".join(parts)
+
+
+_NAMED = {
+    "quick": Scope(vocab=3, denominator=3, random=30),
+    "small": Scope(vocab=2, denominator=4, random=20),
+    "wide": Scope(vocab=3, denominator=6, drafts=3, random=300, random_vocab=4),
+}

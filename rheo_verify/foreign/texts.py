@@ -1,0 +1,98 @@
+"""A check's answer as text and as JSON. Pure functions; the command line and pytest print what they return."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rheo_verify.foreign.reports import CheckReport, Finding
+from rheo_verify.probability.rationals import decimal, text
+
+SCHEMA = {"schema": "rheo_verify/check", "version": 1}
+HINTS = {
+    "RV401": "compare the acceptance test, the residual and the bonus token with what drew the drafts",
+    "RV405": "look at what happens when a probability is 0, or when the residual is empty (p = q)",
+    "RV406": "return the accepted prefix and one more token, as ids below the vocabulary size",
+    "RV407": "a token the target cannot emit was emitted: is the residual clamped at 0, and of the right row?",
+    "RV408": "emitted tokens before the last must be the drafts, in order, up to the first rejection",
+    "RV409": "count the accepted drafts only, not the token after them",
+    "RV410": "work on copies, or allow it (in_place=True, --in-place)",
+    "RV414": "use u < p/q, or test p > 0 first",
+}
+_MOST = 12
+
+
+def report_text(report: CheckReport, command: str = "") -> str:
+    """For people: the verdict, its scope, and every finding with its case, numbers and how to see it again."""
+    lines = [
+        f"{report.verdict}: {report.way} {report.name}",
+        f"  scope      {report.scope}",
+        f"  counts     {report.cases:,} cases, {report.paths:,} paths, each enumerated exactly",
+        f"  threshold  total variation {report.threshold:g} (rounding of the code's own arithmetic)",
+        f"  not said   {report.not_covered}",
+    ]
+    for finding in report.findings:
+        lines += ["", *_finding(finding, command)]
+    for code, remark in report.warnings:
+        lines += ["", f"warning {code}: {remark}"]
+        lines += [f"  hint       {HINTS[code]}"] if code in HINTS else []
+    return "\n".join(lines) + "\n"
+
+
+def _finding(finding: Finding, command: str) -> list[str]:
+    lines = [f"{finding.code}: {finding.message}"]
+    if finding.total_variation is None:
+        lines.append(f"  happens    with probability {both(finding.probability)}")
+    lines.append("  on         " + finding.case.replace("\n", "\n             "))
+    if finding.differences:
+        lines.append(f"  {'tokens':10} {'expected':>22} {'found':>22}")
+        for difference in finding.differences[:_MOST]:
+            shown = " ".join(map(str, difference.outcome))
+            lines.append(f"  {shown:10} {both(difference.expected):>22} {both(difference.found):>22}")
+        if len(finding.differences) > _MOST:
+            lines.append(f"  … and {len(finding.differences) - _MOST} more")
+    if command:
+        path = f" --path {finding.replay}" if finding.replay != "-" else ""
+        lines.append(f"  again      {command} --case '{json.dumps(finding.data)}'{path}")
+    if finding.code in HINTS:
+        lines.append(f"  hint       {HINTS[finding.code]}")
+    return lines
+
+
+def both(value: Any) -> str:
+    """``1/4 = 0.25``; values that only floating point can make are shown as decimals."""
+    if int(value.denominator) > 10**6:
+        return decimal(value, 9).rstrip("0") if value * 10**6 >= 1 or not value else f"{float(value):.3g}"
+    return text(value) if int(value.denominator) == 1 else f"{text(value)} = {decimal(value, 6).rstrip('0')}"
+
+
+def report_json(report: CheckReport) -> dict[str, Any]:
+    """One object with a schema name and version; rationals are strings."""
+    return SCHEMA | {
+        "name": report.name,
+        "way": report.way,
+        "verdict": str(report.verdict),
+        "scope": report.scope,
+        "cases": report.cases,
+        "paths": report.paths,
+        "threshold": report.threshold,
+        "not_covered": report.not_covered,
+        "findings": [finding_json(finding) for finding in report.findings],
+        "warnings": [{"code": code, "message": remark} for code, remark in report.warnings],
+    }
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """One finding as plain data."""
+    return {
+        "code": finding.code,
+        "message": finding.message,
+        "case": finding.data,
+        "probability": text(finding.probability),
+        "total_variation": None if finding.total_variation is None else text(finding.total_variation),
+        "replay": finding.replay,
+        "differences": [
+            {"tokens": list(d.outcome), "expected": text(d.expected), "found": text(d.found)}
+            for d in finding.differences
+        ],
+    }

@@ -1,0 +1,206 @@
+"""Llama targets: transformers' own `LlamaForCausalLM`, unmodified, from a local folder or a GGUF file."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rheo_verify.errors import InputError
+from rheo_verify.models.table_file import read_json
+
+Tensor = Any
+DTYPES = ("float64", "float32", "bfloat16", "float16")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A loaded target. `network` is the `LlamaForCausalLM`; `captured` the hidden states that an EAGLE-3 head reads."""
+
+    network: Any
+    vocab: int
+    hidden: int
+    layers: int
+    captured: tuple[int, int, int]
+    source: str
+    dtype: Any
+    device: Any
+    cache_argument: str
+
+    @property
+    def embedding(self) -> Tensor:
+        """The input embedding, [V, H]."""
+        return self.network.get_input_embeddings().weight.detach()
+
+
+def torch_and_transformers() -> tuple[Any, Any]:
+    """Both modules. Raises `InputError` RV600 that says how to install them."""
+    try:
+        import torch
+        import transformers
+    except ImportError as error:
+        raise InputError("RV600", f"{error.name} is not installed: pip install 'rheo-verify[torch]'") from None
+    logging: Any = transformers.utils.logging
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    return torch, transformers
+
+
+def torch_dtype(name: str) -> Any:
+    """The torch type called `name`. Raises `InputError` RV106."""
+    if name not in DTYPES:
+        raise InputError("RV106", f"dtype must be one of {', '.join(DTYPES)}, not {name!r}")
+    return getattr(torch_and_transformers()[0], name)
+
+
+def torch_device(name: str) -> Any:
+    """The device called `name`; `auto` is the first GPU, or the CPU. Raises `InputError` RV106."""
+    torch, _ = torch_and_transformers()
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        torch.empty(0, device=name)
+        return torch.device(name)
+    except (RuntimeError, AssertionError) as error:
+        raise InputError("RV106", f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from None
+
+
+def captured_layers(layers: int) -> tuple[int, int, int]:
+    """Which of transformers' `hidden_states` EAGLE-3 captures in a target of `layers` layers. For 32: 2, 16, 29."""
+    if layers < 4:
+        raise InputError("RV605", f"a target of {layers} layers is too shallow for EAGLE-3, which reads three of them")
+    return 2, layers // 2, layers - 3
+
+
+def load_target(folder: str | Path, *, dtype: str = "float32", device: str = "cpu") -> Target:
+    """A target from a local folder (`.safetensors`, sharded or not, `.bin`), or a `.gguf` file or a folder with one.
+
+    Nothing is downloaded. Raises `InputError`: RV600 not installed, RV601 unreadable, RV602 not a Llama, RV603 keys.
+    """
+    path = Path(folder)
+    kind, where = torch_dtype(dtype), torch_device(device)
+    options, source = _options(path)
+    return target_from(_load(source, options, kind, path).to(where), str(path))
+
+
+def target_from(network: Any, source: str) -> Target:
+    """A `Target` around a `LlamaForCausalLM` that is loaded already."""
+    config = network.config
+    weight = network.get_input_embeddings().weight
+    names = inspect.signature(network.model.forward).parameters
+    return Target(
+        network=network.eval(),
+        vocab=config.vocab_size,
+        hidden=config.hidden_size,
+        layers=config.num_hidden_layers,
+        captured=captured_layers(config.num_hidden_layers),
+        source=source,
+        dtype=weight.dtype,
+        device=weight.device,
+        cache_argument="cache" if "cache" in names else "past_key_values",
+    )
+
+
+def _options(path: Path) -> tuple[dict[str, Any], Path]:
+    """Keyword arguments for transformers, and the folder they are about."""
+    if path.suffix == ".gguf":
+        if not path.is_file():
+            raise InputError("RV601", f"{path}: there is no such file")
+        return {"gguf_file": path.name}, path.parent
+    if not path.is_dir():
+        raise InputError("RV601", f"{path}: there is no such folder")
+    if not (path / "config.json").is_file():
+        found = sorted(path.glob("*.gguf"))
+        if len(found) == 1:
+            return {"gguf_file": found[0].name}, path
+        raise InputError("RV601", f"{path}: there is no config.json, and not exactly one .gguf file")
+    data = read_json(path / "config.json")
+    names = (data.get("architectures") or ["LlamaForCausalLM"]) if isinstance(data, dict) else []
+    if not isinstance(data, dict) or data.get("model_type", "llama") != "llama" or names != ["LlamaForCausalLM"]:
+        raise InputError("RV602", f"{path}/config.json: architectures {names} is not one LlamaForCausalLM")
+    if "draft_vocab_size" in data:
+        raise InputError("RV602", f"{path}/config.json: draft_vocab_size says that this is a drafting head")
+    return {}, path
+
+
+def _load(source: Path, options: dict[str, Any], dtype: Any, path: Path) -> Any:
+    _, transformers = torch_and_transformers()
+    try:
+        network, report = transformers.LlamaForCausalLM.from_pretrained(
+            source, dtype=dtype, local_files_only=True, output_loading_info=True, **options
+        )
+    except ImportError as error:
+        raise InputError("RV600", f"{path}: {str(error).strip().splitlines()[0]}") from None
+    except Exception as error:
+        first = (str(error).strip().splitlines() or [repr(error)])[0]
+        raise InputError("RV601", f"{path}: transformers cannot load it: {first}") from None
+    for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
+        keys = sorted(map(str, report.get(kind) or ()))
+        if keys:
+            more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+            raise InputError("RV603", f"{path}: {kind.replace('_', ' ')}: {keys[0]}{more}")
+    return network
+
+
+@dataclass
+class TargetState:
+    """A target's keys and values along a context that grows. Holds the cache; one state, one sequence."""
+
+    target: Target
+    cache: Any
+    length: int = 0
+
+    @staticmethod
+    def new(target: Target) -> TargetState:
+        """Nothing seen yet."""
+        _, transformers = torch_and_transformers()
+        return TargetState(target, transformers.DynamicCache(config=target.network.config))
+
+    def forward(self, tokens: Sequence[int], depths: Sequence[int], mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Run `tokens` (n of them) at positions length + depths; `mask` bool [n, n]: who sees whom. All see the past.
+
+        Returns logits [n, V] and features [n, 3 H]. The cache then holds the n tokens too; `keep` drops some of them.
+        """
+        import torch
+
+        device, dtype = self.target.device, self.target.dtype
+        seen = torch.zeros(len(tokens), self.length + len(tokens), dtype=dtype, device=device)
+        seen[:, self.length :].masked_fill_(~mask.to(device), torch.finfo(dtype).min)
+        with torch.no_grad():
+            out = self.target.network(
+                input_ids=torch.tensor([list(tokens)], device=device),
+                position_ids=torch.tensor([[self.length + depth for depth in depths]], device=device),
+                attention_mask=seen[None, None],
+                use_cache=True,
+                output_hidden_states=True,
+                **{self.target.cache_argument: self.cache},
+            )
+        features = torch.cat([out.hidden_states[layer][0] for layer in self.target.captured], -1)
+        return out.logits[0], features
+
+    def prefill(self, tokens: Sequence[int], chunk: int = 512) -> tuple[Tensor, Tensor]:
+        """Run a chain of tokens and keep them all: logits [n, V] and features [n, 3 H]."""
+        import torch
+
+        parts = []
+        for start in range(0, len(tokens), chunk):
+            part = tokens[start : start + chunk]
+            mask = torch.ones(len(part), len(part), dtype=torch.bool).tril()
+            parts.append(self.forward(part, range(len(part)), mask))
+            self.length += len(part)
+        return torch.cat([it[0] for it in parts]), torch.cat([it[1] for it in parts])
+
+    def keep(self, offsets: Sequence[int]) -> None:
+        """After a `forward`: keep the past and these of its tokens (offsets in order), drop the rest from the cache."""
+        import torch
+
+        kept = self.length + len(offsets)
+        index = torch.tensor([self.length + it for it in offsets], dtype=torch.int64, device=self.target.device)
+        for layer in self.cache.layers:
+            for name in ("keys", "values"):
+                held = getattr(layer, name)
+                held[:, :, self.length : kept] = held[:, :, index]
+                setattr(layer, name, held[:, :, :kept])
+        self.length = kept

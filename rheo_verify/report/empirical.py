@@ -1,0 +1,151 @@
+"""The answer of `empirical` as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rheo_verify.checks.empirical import EXACT, DesignResult, Empirical
+from rheo_verify.checks.real_layers import LayerCheck
+from rheo_verify.checks.verdict import Verdict
+from rheo_verify.report.text import Style, count
+
+
+def to_text(result: Empirical, style: Style) -> str:
+    """For people."""
+    plan, target = result.plan, result.pair.target
+    lines = [
+        style.strong(f"{target.source} with {result.pair.head.source}"),
+        f"temperature {plan.settings.temperature:g}, K = W = {plan.pool}, D = {plan.depth}, R = {plan.budget}, "
+        f"support {plan.settings.support}, seed {plan.seed}" + (f", planted fault {plan.fault}" if plan.fault else ""),
+        "",
+        f"{style.verdict(result.exact)}: one layer emits p, exactly (claim layer-lossless)",
+        style.item(
+            "scope",
+            f"{count(result.rows, 'real context')}, every outcome of the sampled token, in float64, compared "
+            f"over the whole vocabulary; at most {EXACT:g} counts as rounding. Other contexts are not covered.",
+        ),
+        *(_layer(check, style) for check in result.layers),
+        style.item("rounding", "; ".join(_rounded(check) for check in result.rounded)),
+        "",
+        style.strong("acceptance at depth 1, slots top-1, sampled, next (Table 4), exact"),
+        "  " + "   ".join(f"{name} {rate:.1%}" for name, rate in result.table4.items()),
+        "",
+        style.strong("decoding"),
+        f"  {'design':28}{'tau':>6} {'accepted':>10} {'stated':>8} {'z':>6} {'e-process':>10} {'PIT':>7} {'chi2':>7}",
+        *(_design(it) for it in result.designs),
+    ]
+    refuted = [it for it in result.designs if it.verdict(plan.level) is Verdict.REFUTED]
+    lines += [f"  {style.verdict(Verdict.REFUTED)}: {it.name}: {_alarm(it)}" for it in refuted]
+    if not refuted:
+        lines.append("  no deviation was seen; samples can refute, not verify")
+    lines += ["", style.strong(f"power: what {result.designs[-1].check.process.tokens} tokens would have shown")]
+    lines += _powers(result.designs[-1], plan.level)
+    lines += ["", f"{style.verdict(result.verdict)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _layer(check: LayerCheck, style: Style) -> str:
+    words = f"deviation {check.worst:.1e}, acceptance {float(check.acceptance.mean()):.4f}"
+    return style.item("", f"{check.rule} m={check.lead}, first {check.kept} slots surviving: {words}")
+
+
+def _rounded(check: LayerCheck) -> str:
+    return f"{check.dtype} {check.worst:.1e} (mean TV {float(check.total_variation.mean()):.1e})"
+
+
+def _design(it: DesignResult) -> str:
+    acceptance, process = it.check.acceptance, it.check.process
+    layers = max(1, acceptance.layers)
+    first = f"{it.first_token.p_value:7.3f}" if it.first_token else "      –"
+    return (
+        f"  {it.name:28}{it.check.tokens_per_cycle:6.2f} {acceptance.accepted / layers:10.3f} "
+        f"{acceptance.expected / layers:8.3f} {acceptance.z:6.2f} {process.p_value:10.2g} "
+        f"{it.check.by_target.p_value:7.3f} {first}"
+    )
+
+
+def _alarm(it: DesignResult) -> str:
+    process = it.check.process
+    if process.impossible:
+        return f"token {process.impossible} has probability 0 under the target"
+    if it.check.found_at is not None:
+        bet, wealth = process.best_bet()
+        return f"found after {count(it.check.found_at, 'token')}; the bet that pays most: {bet}, e^{wealth:.1f}"
+    return "a uniformity, acceptance or fixed-prompt test is below its level"
+
+
+def _powers(it: DesignResult, level: float) -> list[str]:
+    lines = []
+    for power in it.check.process.powers(level / 2):
+        if power.weight is None or power.total_variation is None:
+            lines.append(f"  {power.tilt:28} not even in full: too few tokens")
+        else:
+            lines.append(f"  {power.tilt:28} from {power.weight:.0%} on (total variation {power.total_variation:.3f})")
+    return lines
+
+
+def to_json(result: Empirical) -> str:
+    """One JSON object."""
+    plan = result.plan
+    data: dict[str, Any] = {
+        "schema": "rheo_verify/empirical",
+        "version": 1,
+        "verdict": str(result.verdict),
+        "exact": {
+            "verdict": str(result.exact),
+            "rows": result.rows,
+            "tolerance": EXACT,
+            "layers": [_layer_data(check) for check in result.layers],
+            "rounding": [_layer_data(check) for check in result.rounded],
+        },
+        "table4": result.table4,
+        "designs": [
+            {
+                "name": it.name,
+                "m": it.lead,
+                "verdict": str(it.verdict(plan.level)),
+                "tokens": it.check.process.tokens,
+                "cycles": it.check.cycles,
+                "tau": it.check.tokens_per_cycle,
+                "accepted_layers": it.check.acceptance.accepted,
+                "expected_accepted_layers": it.check.acceptance.expected,
+                "acceptance_z": it.check.acceptance.z,
+                "e_process_p": it.check.process.p_value,
+                "found_at": it.check.found_at,
+                "best_bet": it.check.process.best_bet()[0],
+                "uniformity_p": it.check.by_target.p_value,
+                "first_token_p": None if it.first_token is None else it.first_token.p_value,
+                "power": {
+                    power.tilt: {"weight": power.weight, "total_variation": power.total_variation}
+                    for power in it.check.process.powers(plan.level / 2)
+                },
+            }
+            for it in result.designs
+        ],
+        "plan": {
+            "temperature": plan.settings.temperature,
+            "support": plan.settings.support,
+            "rule": plan.rule,
+            "k": plan.pool,
+            "depth": plan.depth,
+            "budget": plan.budget,
+            "level": plan.level,
+            "seed": plan.seed,
+            "fault": plan.fault,
+        },
+        "models": {"target": result.pair.target.source, "head": result.pair.head.source},
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _layer_data(check: LayerCheck) -> dict[str, Any]:
+    return {
+        "rule": check.rule,
+        "m": check.lead,
+        "kept": check.kept,
+        "dtype": check.dtype,
+        "deviation": check.worst,
+        "total_variation": float(check.total_variation.mean()),
+        "acceptance": float(check.acceptance.mean()),
+    }

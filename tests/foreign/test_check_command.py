@@ -1,0 +1,67 @@
+"""The `check` command: exit codes, text, JSON, one case, one path."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rheo_verify.cli.main import run
+
+BAD = """
+import random
+def verify(target, draft, tokens):
+    return [tokens[0], random.choices(range(len(target[1])), target[1])[0]]
+def sample(row):
+    return random.choices(range(len(row)), row)[0]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "mine.py"
+    path.write_text(BAD)
+    return str(path)
+
+
+def test_refuted_and_replayed(file: str, capsys: Any) -> None:
+    assert run(["check", f"{file}:verify", "--arrays", "list", "--scope", "small"]) == 1
+    shown = capsys.readouterr().out
+    assert shown.startswith("REFUTED")
+    assert "RV407" in shown
+    assert "--case" in shown
+    assert run(["check", f"{file}:verify", "--arrays", "list", "--scope", "small", "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    first = data["findings"][0]
+    case = json.dumps(first["case"])
+    assert run(["check", f"{file}:verify", "--arrays", "list", "--case", case, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["findings"][0]["code"] == first["code"]
+    assert run(["check", f"{file}:verify", "--arrays", "list", "--case", case, "--path", first["replay"]]) == 0
+    assert "RV407" in capsys.readouterr().out
+
+
+def test_verified(file: str, capsys: Any) -> None:
+    command = ["check", f"{file}:sample", "--as", "sampler", "--arrays", "list", "--probabilities", "--scope", "small"]
+    assert run(command) == 0
+    assert capsys.readouterr().out.startswith("VERIFIED")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["nowhere:nothing"],
+        ["no_colon"],
+        ["{file}:missing"],
+        ["{file}:verify", "--scope", "x=1"],
+        ["{file}:verify", "--temperature", "0.5"],
+        ["{file}:verify", "--case", "{{"],
+        ["{file}:verify", "--path", "0"],
+        ["/no/such/file.py:f"],
+    ],
+)
+def test_bad_input_is_exit_code_2(arguments: list[str], file: str, capsys: Any) -> None:
+    assert run(["check", *(argument.replace("{file}", file) for argument in arguments)]) == 2
+    assert "RV1" in capsys.readouterr().err

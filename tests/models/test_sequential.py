@@ -1,0 +1,245 @@
+"""The sequential tests on rows with known laws: false alarms within their bound, faults found. No model, NumPy only."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rheo_verify.checks.eprocess import EProcess
+from rheo_verify.checks.tilts import TILTS, Seen
+from rheo_verify.checks.transcripts import Audit, audit_file, read_line
+from rheo_verify.checks.uniformity import Uniformity, chi_square_tail, head_tail, transform
+from rheo_verify.checks.verdict import Verdict
+from rheo_verify.errors import InputError
+
+
+def rows(rng: np.random.Generator, vocab: int = 12) -> tuple[Any, Any, tuple[int, ...]]:
+    logits = rng.normal(size=vocab) * 2
+    p = np.exp(logits) / np.exp(logits).sum()
+    noisy = np.exp(logits + rng.normal(size=vocab))
+    q = noisy / noisy.sum()
+    return p, q, tuple(np.argsort(-q)[:4].tolist())
+
+
+def run(seed: int, tokens: int, emit: Any = None, stop: float | None = None) -> EProcess:
+    rng = np.random.default_rng(seed)
+    process = EProcess()
+    for _ in range(tokens):
+        p, q, top = rows(rng)
+        leaf = bool(rng.random() < 0.3)
+        law = p if emit is None else emit(p, q, top, leaf)
+        process.see(Seen(p, int(rng.choice(len(p), p=law)), top, q, leaf))
+        if stop is not None and stop in process.found_at:
+            break
+    return process
+
+
+def test_false_alarms_over_200_runs_stay_within_the_bound() -> None:
+    alarms = sum(0.05 in run(seed, 50).found_at for seed in range(200))
+    # Ville: at most 5 % ever, so more than 18 of 200 has a chance below 1 % (binomial)
+    assert alarms <= 18
+
+
+def test_every_bet_is_fair_under_the_target() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        p, q, top = rows(rng)
+        p[rng.integers(len(p))] = 0
+        p /= p.sum()
+        for tilt in TILTS:
+            row = tilt.row(Seen(p, 0, top, q, False))
+            assert row is not None
+            assert row.min() >= 0
+            assert row.sum() == pytest.approx(1)
+            positive = p > 0
+            mean = float((p[positive] * (row[positive] / p[positive])).sum())
+            assert mean <= 1 + 1e-12
+
+
+def _tempered(power: float) -> Any:
+    return lambda p, q, top, leaf: p**power / (p**power).sum()
+
+
+def _inside(p: Any, q: Any, top: Any, leaf: bool) -> Any:
+    tilted = p.copy()
+    tilted[list(top)] *= 1.6
+    return tilted / tilted.sum()
+
+
+def _cold_leaves(p: Any, q: Any, top: Any, leaf: bool) -> Any:
+    return _tempered(1.7)(p, q, top, leaf) if leaf else p
+
+
+@pytest.mark.parametrize(
+    ("emit", "words", "within"),
+    [
+        (_tempered(1.7), "colder", 400),
+        (_tempered(0.6), "hotter", 400),
+        (_inside, "draft", 1500),
+        (lambda p, q, top, leaf: q, "draft", 300),
+        (_cold_leaves, "where none was", 1200),
+    ],
+)
+def test_faults_are_found_and_named(emit: Any, words: str, within: int) -> None:
+    process = run(3, within, emit, stop=0.01)
+    assert 0.01 in process.found_at
+    assert process.p_value <= 0.01
+    assert words in process.best_bet()[0]
+
+
+def test_power_says_what_would_have_been_seen() -> None:
+    few, many = run(5, 30).powers(0.01), run(5, 600).powers(0.01)
+    assert any(it.weight is None for it in few)
+    for left, right in zip(few, many, strict=True):
+        assert left.weight is None or (right.weight or 2) <= left.weight
+    inside = next(it for it in many if it.tilt == "drafted tokens too often")
+    assert inside.weight is not None
+    assert inside.total_variation is not None
+    # what power promises is found: emit that very alternative
+    weight = inside.weight
+
+    def emit(p: Any, q: Any, top: Any, leaf: bool) -> Any:
+        tilted = np.zeros_like(p)
+        tilted[list(top)] = p[list(top)]
+        return (1 - weight) * p + weight * tilted / tilted.sum()
+
+    assert sum(0.01 in run(seed, 900, emit, stop=0.01).found_at for seed in range(4)) >= 2
+
+
+def test_an_impossible_token_ends_it() -> None:
+    process = EProcess()
+    process.see(Seen(np.array([1.0, 0.0]), 1))
+    assert process.impossible == 1
+    assert process.p_value == 0
+
+
+def test_transform_is_uniform_under_the_target_and_not_under_a_fault() -> None:
+    right, wrong = Uniformity(), Uniformity()
+    rng = np.random.default_rng(2)
+    for _ in range(1500):
+        p, _, _ = rows(rng)
+        order = np.argsort(-p)
+        right.see(transform(p, int(rng.choice(len(p), p=p)), order, rng.random()))
+        cold = _tempered(1.7)(p, None, None, False)
+        wrong.see(transform(p, int(rng.choice(len(p), p=cold)), order, rng.random()))
+    assert right.p_value > 0.01
+    assert wrong.p_value < 1e-6
+
+
+def test_chi_square_tail() -> None:
+    stats = pytest.importorskip("scipy.stats")
+    for x in (0.5, 10.0, 31.4, 80.0):
+        assert chi_square_tail(x, 20) == pytest.approx(float(stats.chi2.sf(x, 20)), rel=1e-9)
+
+
+def test_head_and_tail() -> None:
+    rng = np.random.default_rng(4)
+    p = np.array([0.4, 0.3, 0.2, 0.05, 0.03, 0.02])
+    sound = [head_tail(p, rng.choice(6, 150, p=p), seed=s, simulations=400).p_value for s in range(60)]
+    assert 0 <= sum(it < 0.1 for it in sound) <= 14  # binomial(60, 0.1): beyond 14 has a chance below 1 %
+    assert np.mean(sound) == pytest.approx(0.5, abs=0.15)
+    found = head_tail(p, rng.choice(6, 800, p=[0.5, 0.2, 0.2, 0.05, 0.03, 0.02]), seed=0)
+    assert found.p_value < 0.01
+    assert found.shown[-1][0] is None
+    assert sum(it[2] for it in found.shown) == 800
+
+
+def _line(p: Any, token: int, top: Any = (), leaf: bool | None = None, stated: int = 8) -> str:
+    ids = np.argsort(-p)[:stated]
+    data: dict[str, Any] = {"id": "r", "token": token, "rest": float(p.sum() - p[ids].sum())}
+    data["logprobs"] = {str(t): math.log(p[t]) for t in ids.tolist()}
+    if top:
+        data["drafts"] = list(top)
+    if leaf is not None:
+        data["leaf"] = leaf
+    return json.dumps(data) + "\n"
+
+
+def _transcript(path: Path, tokens: int, power: float = 1.0, seed: int = 0) -> None:
+    rng = np.random.default_rng(seed)
+    with path.open("w") as file:
+        for _ in range(tokens):
+            p, _, top = rows(rng)
+            law = _tempered(power)(p, None, None, False)
+            file.write(_line(p, int(rng.choice(len(p), p=law)), top, bool(rng.random() < 0.3)))
+
+
+def _audit(path: Path, audit: Audit | None = None, **options: Any) -> Audit:
+    audit = audit or Audit()
+    list(audit_file(path, audit, **options))
+    return audit
+
+
+def test_transcripts_sound_and_faulty(tmp_path: Path) -> None:
+    _transcript(tmp_path / "sound", 400)
+    _transcript(tmp_path / "cold", 400, power=1.7)
+    assert _audit(tmp_path / "sound").verdict is Verdict.INCONCLUSIVE
+    cold = _audit(tmp_path / "cold")
+    assert cold.verdict is Verdict.REFUTED
+    assert cold.found_at is not None
+    assert cold.found_at < 400
+
+
+def test_an_audit_resumed_is_the_audit_in_one_go(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    _transcript(path, 90, power=1.2)
+    whole = path.read_bytes()
+    once = _audit(path)
+    half = whole.index(b"\n", len(whole) // 2) + 30  # within a line
+    path.write_bytes(whole[:half])
+    first = _audit(path)
+    assert first.process.tokens < 90
+    path.write_bytes(whole)
+    state = json.loads(json.dumps(first.to_data()))
+    second = _audit(path, Audit.from_data(state, "state"))
+    assert second.to_data() == once.to_data()
+    path.write_bytes(whole[:half])
+    with pytest.raises(InputError, match="RV607"):
+        _audit(path, second)
+    with pytest.raises(InputError, match="RV607"):
+        Audit.from_data({"schema": "something"}, "state")
+
+
+def test_broken_lines_are_named_and_do_not_end_it(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    _transcript(path, 3)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(lines[0] + "{oops\n" + lines[1] + "\n" + '{"token": 1}\n' + lines[2])
+    audit = _audit(path)
+    assert (audit.process.tokens, audit.broken, audit.lines) == (3, 2, 6)
+    assert [fault.split(": ")[1] for fault in audit.faults] == ["line 2", "line 5"]
+    with pytest.raises(InputError, match=r"RV606.*line 2"):
+        _audit(path, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[]", "not an object"),
+        ('{"token": 1}', "'logprobs' is missing"),
+        ('{"token": 1, "logprobs": {}}', "logprobs must be an object"),
+        ('{"token": 1, "logprobs": {"1": 0.5}}', "positive"),
+        ('{"token": 1, "logprobs": {"1": -0.7}}', "sum to 0.4965"),
+        ('{"token": 1, "logprobs": {"1": -0.7}, "rest": NaN}', "not a number"),
+        ('{"token": 1, "logprobs": {"x": 0}}', "'x' is not a token"),
+        ('{"token": true, "logprobs": {"1": 0}}', "True is not a token"),
+        ('{"token": 1, "logprobs": {"1": 0}, "drafts": 4}', "drafts must be"),
+        ('{"token": 1, "logprobs": {"1": 0}, "leaf": 2}', "leaf must be"),
+        ("[" * 100_000, "not JSON"),
+    ],
+)
+def test_lines_that_cannot_be_used(line: str, message: str) -> None:
+    with pytest.raises(InputError, match=f"RV606: here: .*{message}"):
+        read_line(line.encode(), "here")
+
+
+def test_a_line_as_an_observation() -> None:
+    line = b'{"token": 9, "logprobs": {"4": -0.693147180, "7": -1.386294361}, "rest": 0.25, "drafts": [7, 3]}'
+    seen = read_line(line, "here")
+    assert seen.p.tolist() == pytest.approx([0.5, 0.25, 0.25])
+    assert (seen.emitted, seen.drafted, seen.leaf) == (2, (1,), None)

@@ -1,0 +1,31 @@
+"""Drafts are drawn at the temperature, but tested against the draft row at temperature 1."""
+
+import torch
+
+WAY = "decoder"
+OPTIONS = {"temperature": 0.5}
+
+
+def tempered(row, temperature):
+    row = row ** (1 / temperature)
+    return row / row.sum()
+
+
+def residual(p, q):
+    row = (p - q).clamp(min=0)
+    return row if row.sum() > 0 else p
+
+
+def decoder(target, draft, prompt, n, temperature=1.0):
+    tokens = list(prompt)
+    while len(tokens) < len(prompt) + n:
+        q = tempered(draft(tokens), temperature)
+        token = int(torch.multinomial(q, 1))
+        q = draft(tokens)
+        p = tempered(target(tokens), temperature)
+        if torch.rand(()) < p[token] / q[token]:
+            tokens.append(token)
+            tokens.append(int(torch.multinomial(tempered(target(tokens), temperature), 1)))
+        else:
+            tokens.append(int(torch.multinomial(residual(p, q), 1)))
+    return tokens[len(prompt) :][:n]

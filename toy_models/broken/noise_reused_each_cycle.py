@@ -1,0 +1,20 @@
+"""The uniform of the test is drawn once, before the loop."""
+
+import torch
+
+WAY = "decoder"
+
+
+def decoder(target, draft, prompt, n):
+    tokens = list(prompt)
+    u = torch.rand(())
+    while len(tokens) < len(prompt) + n:
+        q = draft(tokens)
+        token = int(torch.multinomial(q, 1))
+        p = target(tokens)
+        if u < p[token] / q[token]:
+            tokens.append(token)
+            tokens.append(int(torch.multinomial(target(tokens), 1)))
+        else:
+            tokens.append(int(torch.multinomial((p - q).clamp(min=0), 1)))
+    return tokens[len(prompt) :][:n]

@@ -1,0 +1,17 @@
+"""One uniform decides the acceptance of every position."""
+
+import torch
+
+WAY = "verifier"
+
+
+def verifier(target, draft, tokens):
+    n = len(tokens)
+    u = torch.rand(())
+    for i in range(n):
+        token = tokens[i]
+        if u < target[i, token] / draft[i, token]:
+            continue
+        residual = (target[i] - draft[i]).clamp(min=0)
+        return torch.cat([tokens[:i], torch.multinomial(residual / residual.sum(), 1)])
+    return torch.cat([tokens, torch.multinomial(target[n], 1)])
