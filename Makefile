@@ -26,6 +26,7 @@ test-proofs: setup
 	$(MAKE) -C proofs/rocq assumptions
 	$(MAKE) -C proofs/rocq coqchk
 	$(MAKE) -C proofs/rocq mutants
+	$(BIN)/python -m pytest -m slow tests/test_certificates.py tests/test_proofs.py
 
 bench: setup
 	$(BIN)/python -m benchmarks

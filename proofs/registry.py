@@ -14,8 +14,8 @@ from dataclasses import dataclass
 class Claim:
     """One claim.
 
-    paper: where the paper has it, "–" if it does not; says: in what the paper's statement differs. rocq: theorems as
-    `File.theorem`. checks: level and `module:function` below `proofs`. beside: the checks and theorems that show that a
+    paper: where the paper has it, "–" if it does not; says: in what the paper's statement differs. rocq: theorems of
+    proofs/rocq. checks: level and `module:function` below `proofs`. beside: the checks and theorems that show that a
     condition is needed. seen: how else the project checks it. missing: what no machine has checked yet.
     """
 
@@ -37,17 +37,17 @@ CLAIMS = (
         "and `rrsw`; hence many cycles do, too",
         "Theorem 1, Eq. (3)",
         rocq=(
-            "Rheo.lossless_rheo",
-            "Rheo.lossless_rrsw",
-            "Rheo.lossless_decoding_rheo",
-            "Rheo.lossless_decoding_rrsw",
-            "DynamicTree.lossless_rheo_pools",
-            "DynamicTree.lossless_rrsw_pools",
+            "lossless_rheo",
+            "lossless_rrsw",
+            "lossless_decoding_rheo",
+            "lossless_decoding_rrsw",
+            "lossless_rheo_pools",
+            "lossless_rrsw_pools",
         ),
         checks=((1, "bounded.trees:every_small_tree"),),
         beside=(
-            "Refutations.table_1",
-            "Refutations.scores_never_increase_needs_eps",
+            "table_1",
+            "scores_never_increase_needs_eps",
             "bounded.instances:large_epsilon",
         ),
         seen="`enumerate`; `tests/test_claims.py`",
@@ -57,7 +57,7 @@ CLAIMS = (
         "sampled-outranks-fill",
         "in a pool, the sampled slot's factor is at least every fill's, whatever is drawn",
         "Lemma 1",
-        rocq=("Rheo.sampled_outranks_fill",),
+        rocq=("sampled_outranks_fill",),
         checks=((1, "bounded.trees:every_small_tree"),),
         beside=("bounded.instances:half_precision",),
         seen="`enumerate`",
@@ -67,9 +67,9 @@ CLAIMS = (
         "a child's path score is at most its parent's, so a pruned tree keeps its ancestors. *Needs every factor ≤ "
         "1: for m = 0 with ε > 1 − q(x₁) it fails, and losslessness with it (model `large-epsilon`: TV 1/8)*",
         "Lemma 2",
-        rocq=("Rheo.scores_never_increase",),
+        rocq=("scores_never_increase",),
         checks=((1, "bounded.trees:every_small_tree"),),
-        beside=("Refutations.scores_never_increase_needs_eps", "bounded.instances:large_epsilon"),
+        beside=("scores_never_increase_needs_eps", "bounded.instances:large_epsilon"),
         seen="`enumerate`",
         says="the paper takes every factor to be a probability",
     ),
@@ -78,9 +78,9 @@ CLAIMS = (
         "over all unpruned trees with the same T_k: the next node is in the same slot; a lead or fill token is the "
         "same; a sampled one has law q̃",
         "Lemma 4",
-        rocq=("DynamicTree.slot_determinism", "DynamicTree.slot_determinism_law"),
+        rocq=("slot_determinism", "slot_determinism_law"),
         checks=((1, "bounded.trees:every_small_tree"),),
-        beside=("Refutations.table_1_survival", "Refutations.tie_rule"),
+        beside=("table_1_survival", "tie_rule"),
         seen="`enumerate`",
     ),
     Claim(
@@ -89,13 +89,13 @@ CLAIMS = (
         "nothing on average over q̃ (*`rrsw`: with the candidates before it fixed before the draw*)",
         "C.3, cases 1, 2",
         rocq=(
-            "Layer.layer_lossless_rheo",
-            "Layer.layer_lossless_rheo_det",
-            "Layer.layer_lossless_rheo_none",
-            "Layer.layer_lossless_rrsw",
-            "Layer.layer_lossless_rrsw_det",
-            "Layer.layer_lossless_rrsw_none",
-            "Layer.layer_lossless_topk",
+            "layer_lossless_rheo",
+            "layer_lossless_rheo_det",
+            "layer_lossless_rheo_none",
+            "layer_lossless_rrsw",
+            "layer_lossless_rrsw_det",
+            "layer_lossless_rrsw_none",
+            "layer_lossless_topk",
         ),
         checks=(
             (2, "symbolic.layers:one_draft_for_all_reals"),
@@ -107,7 +107,7 @@ CLAIMS = (
             (1, "bounded.acceptance:layers_are_lossless"),
         ),
         beside=(
-            "Refutations.adapted_growth_rrsw_needs_order",
+            "adapted_growth_rrsw_needs_order",
             "symbolic.solver:another_law",
             "symbolic.solver:target_for_residual",
             "symbolic.solver:lead_after_the_draw",
@@ -122,14 +122,15 @@ CLAIMS = (
         "revealed after it*",
         "–",
         rocq=(
-            "Growth.adapted_growth",
-            "Growth.adapted_growth_policy",
-            "Growth.adapted_growth_decode",
-            "StepCondition.adapted_growth_rheo",
-            "StepCondition.adapted_growth_rrsw",
+            "adapted_growth",
+            "adapted_growth_policy",
+            "adapted_growth_decode",
+            "adapted_growth_rheo",
+            "adapted_growth_rrsw",
+            "adapted_growth_topk",
         ),
         checks=((1, "bounded.layers:descents_are_kept"), (1, "bounded.trees:every_small_tree")),
-        beside=("Refutations.adapted_growth_rrsw_needs_order",),
+        beside=("adapted_growth_rrsw_needs_order",),
         seen="`enumerate`; conditions: `checks/layers.py`",
     ),
     Claim(
@@ -137,9 +138,9 @@ CLAIMS = (
         "build-then-prune and best-first growth give the same law of T_R, *if factors are ≤ 1, ties go by position, "
         "and the sampled factor is at least every fill's*",
         "–",
-        rocq=("DynamicTree.eager_equals_lazy", "DynamicTree.lazy_is_eager"),
+        rocq=("eager_equals_lazy", "lazy_is_eager"),
         checks=((1, "bounded.trees:every_small_tree"),),
-        beside=("Refutations.table_1", "Refutations.tie_rule"),
+        beside=("table_1", "tie_rule"),
         seen="`enumerate --method exhaustive`; `tests/test_engines.py`",
     ),
     Claim(
@@ -157,7 +158,7 @@ CLAIMS = (
         "all n candidates survive, n ≥ m+1, *and the lead does not carry all of q̂*: Theorem 3's closed form, and "
         "its bound; *the residual term is 0 if p = q̃; without a sampled slot the rate is Σ p over the candidates*",
         "Theorem 3",
-        rocq=("Acceptance.acceptance_rheo", "Acceptance.acceptance_rheo_bound", "Acceptance.acceptance_none"),
+        rocq=("acceptance_rheo", "acceptance_rheo_bound", "acceptance_none"),
         checks=((1, "bounded.acceptance:rheo_rate"),),
         seen="`acceptance`; `tests/acceptance/test_acceptance_rheo.py`",
         says="the paper does not treat p = q̃, nor pools without a sampled slot",
@@ -166,7 +167,7 @@ CLAIMS = (
         "acceptance-rrsw",
         "under the same conditions D.2's closed form, *with p̃ = 0 on the lead; 1 if the lead carries all of p*",
         "D.2",
-        rocq=("Acceptance.acceptance_rrsw", "Acceptance.acceptance_rrsw_one", "Acceptance.acceptance_none"),
+        rocq=("acceptance_rrsw", "acceptance_rrsw_one", "acceptance_none"),
         checks=((1, "bounded.acceptance:rrsw_rate"),),
         seen="`acceptance`; `tests/acceptance/test_acceptance_rheo.py`",
         says="the paper divides by 1 − a without a condition",
@@ -176,7 +177,7 @@ CLAIMS = (
         "*not always* Rheo ≥ RRSw: V = 4, m = 1, n = 3, p = (1, 0, 2, 1)/4, q uniform: 29/30 < 1, of the smallest "
         "common denominator; V ≤ 3 cannot occur",
         "D.3",
-        rocq=("Refutations.rheo_versus_rrsw",),
+        rocq=("rheo_versus_rrsw",),
         checks=(
             (1, "bounded.acceptance:rheo_below_rrsw_at_four"),
             (1, "bounded.acceptance:rheo_at_least_rrsw_up_to_three"),
@@ -184,13 +185,13 @@ CLAIMS = (
         ),
         seen="`search`; `tests/acceptance/test_search.py`",
         says="the paper: Rheo ≥ RRSw “almost always”, under an approximation",
-        missing="that V ≤ 3 cannot occur is checked for denominators up to 4 only (level 1)",
+        missing="that V ≤ 3 cannot occur is checked for denominators up to 4, and argued in docs/acceptance.md",
     ),
     Claim(
         "single-draft-rates",
         "one sampled draft: Σ min(p, q̂); one top-1 draft: p(x₁)",
         "Fig. 1",
-        rocq=("Acceptance.single_draft_rates",),
+        rocq=("single_draft_rates",),
         checks=((2, "symbolic.layers:single_rate_for_all_reals"), (1, "bounded.acceptance:single_rates")),
         seen="`acceptance`; `tests/acceptance/test_acceptance_rheo.py`",
     ),
@@ -200,10 +201,10 @@ CLAIMS = (
         "surviving sampled slot acceptance is 1, for every m, under `rheo` and `rrsw`*",
         "§2.2",
         rocq=(
-            "Acceptance.top_k_imperfect",
-            "Acceptance.top_k_imperfect_iff",
-            "Acceptance.top_k_imperfect_rheo",
-            "Acceptance.top_k_imperfect_rrsw",
+            "top_k_imperfect",
+            "top_k_imperfect_iff",
+            "top_k_imperfect_rheo",
+            "top_k_imperfect_rrsw",
         ),
         checks=((1, "bounded.acceptance:perfect_draft"),),
         seen="`acceptance`; `tests/test_claims.py`",
@@ -214,7 +215,7 @@ CLAIMS = (
         "Pr(set ⊄ T), a largest flow; `rheo`, `rrsw` ≤ optimum ≤ Theorem 3's bound, and `rheo` reaches it for n = "
         "m+1",
         "–",
-        rocq=("Acceptance.optimal_acceptance", "Acceptance.optimal_acceptance_rheo"),
+        rocq=("optimal_acceptance", "optimal_acceptance_rheo", "optimal_acceptance_bound"),
         checks=((1, "bounded.acceptance:optimum"),),
         seen="`acceptance`; `tests/acceptance/test_optimal_acceptance.py`",
         missing="level 3 has weak duality (no rule exceeds any cut) and the optimum for n = m+1; that some rule "
@@ -225,7 +226,7 @@ CLAIMS = (
         "in a pruned dynamic tree a transport plan chosen for the n seen is lossy (an instance: every optimal plan "
         "has TV at least 1/4); `rheo` and `rrsw` are immune",
         "–",
-        rocq=("PrunedOptimum.pruned_optimum",),
+        rocq=("pruned_optimum",),
         seen="`tests/acceptance/test_pruned_optimum.py`",
     ),
     Claim(
@@ -233,7 +234,7 @@ CLAIMS = (
         "q = (1/2, 3/10, 1/5), m = 1, K = 3, R = 2: the proxy 1/2 keeps the sampled slot whatever Y is; the ad-hoc "
         "1/4 keeps it only if Y = B. With p = (1/5, 1/5, 3/5) its output is off by TV 4/25",
         "Table 1",
-        rocq=("Refutations.table_1", "Refutations.table_1_proxy", "Refutations.table_1_survival"),
+        rocq=("table_1", "table_1_proxy", "table_1_survival"),
         checks=((1, "bounded.instances:paper_table"),),
         seen="`table1`",
     ),
@@ -241,7 +242,7 @@ CLAIMS = (
         "raw-score-ranking",
         "ranking the sampled slot by q(Y) breaks losslessness",
         "§3.1",
-        rocq=("Refutations.raw_score_ranking",),
+        rocq=("raw_score_ranking",),
         checks=((1, "bounded.trees:raw_scores_are_lossy"),),
         seen="`enumerate --proxy raw`",
     ),
@@ -249,7 +250,7 @@ CLAIMS = (
         "tie-rule",
         "breaking score ties by token is lossy (model `uniform-ties`: TV 1/4); by position it is lossless",
         "C.1",
-        rocq=("Refutations.tie_rule",),
+        rocq=("tie_rule",),
         checks=((1, "bounded.instances:token_ties"), (1, "bounded.trees:token_ties_are_lossy")),
         seen="`enumerate --ties token`",
     ),
@@ -264,7 +265,7 @@ CLAIMS = (
         "support-truncation",
         "a truncated q̂ keeps losslessness if verification uses it; the full q̂ there breaks it",
         "§3.2, App. B",
-        rocq=("Rheo.lossless_rheo",),
+        rocq=("lossless_rheo", "support_truncation"),
         checks=((1, "bounded.instances:truncated_drafts"),),
         beside=("symbolic.solver:another_law",),
         seen="`enumerate --support S`, `--verification ranking`",
@@ -275,8 +276,10 @@ CLAIMS = (
         "T → 0. m = 0, *ε = 0*: q̂ one-hot at x₁ gives exactly the top-K tree. m = 1: *q̃* one-hot at x₂ gives "
         "top-K's tokens but another tree in general (*q̂ one-hot at x₁ leaves no sampled slot: top-K*)",
         "§5.4",
+        rocq=("cold_limit_0", "cold_limit_1", "cold_limit_1_none"),
         checks=((1, "bounded.instances:cold_limit"),),
         seen="`tests/acceptance/test_cold_limit.py`",
-        missing="no formal proof",
+        missing="the theorems speak of pools: that equal pools give equal trees is by definition, and that m = 1 gives "
+        "another tree in general is an instance in the tests",
     ),
 )

@@ -26,7 +26,7 @@ MILLISECONDS = 60_000
 
 
 def one_draft() -> str:
-    """One sampled candidate under `rheo` emits p, V = 2…5: no p, q and token contradict it."""
+    """One sampled candidate under `rheo` emits p, V = 2…5 (at V = 6 z3 gives up after a minute)."""
     for vocab in range(2, 6):
         p, q, facts = _rows(vocab)
         residual = [_positive(a - b) for a, b in zip(p, q, strict=True)]

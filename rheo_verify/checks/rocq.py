@@ -15,6 +15,7 @@ from pathlib import Path
 from rheo_verify.checks.verdict import Verdict
 
 CLOSED = "Closed under the global context"
+_STATED = r"^(?:Theorem|Corollary|Lemma) {}\b"
 
 
 @dataclass(frozen=True)
@@ -28,21 +29,21 @@ class RocqAnswer:
 
 
 def check_theorems(folder: Path, names: Sequence[str]) -> dict[str, RocqAnswer]:
-    """For each `File.theorem`: VERIFIED if the files compile and it rests on no axiom, INCONCLUSIVE without coqc."""
+    """For each theorem: VERIFIED if the files compile and it rests on no axiom, INCONCLUSIVE without coqc."""
     if shutil.which("coqc") is None or shutil.which("make") is None:
         why = "coqc is not installed (Debian: coq, libcoq-mathcomp-ssreflect, libcoq-mathcomp-algebra)"
         return {name: RocqAnswer(Verdict.INCONCLUSIVE, "Rocq", why, 0.0) for name in names}
     checker = f"Rocq {_version()}"
-    missing = [name for name in names if not _is_stated(folder, name)]
-    present = [name for name in names if name not in missing]
+    places = {name: place for name in names if (place := place_of(folder, name)) is not None}
+    missing, present = [name for name in names if name not in places], list(places)
     answers = {name: RocqAnswer(Verdict.REFUTED, checker, "there is no theorem of this name", 0.0) for name in missing}
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as scratch:
-        place = folder
+        built = folder
         if not os.access(folder, os.W_OK):
-            place = Path(scratch) / "rocq"
-            shutil.copytree(folder, place)
-        done = _run(["make", "-C", str(place)], place)
+            built = Path(scratch) / "rocq"
+            shutil.copytree(folder, built)
+        done = _run(["make", "-C", str(built)], built)
         if "Cannot find a physical path bound to logical path" in done.stderr and "mathcomp" in done.stderr:
             why = "MathComp is not installed (Debian: libcoq-mathcomp-ssreflect, libcoq-mathcomp-algebra)"
             return {name: RocqAnswer(Verdict.INCONCLUSIVE, checker, why, 0.0) for name in names}
@@ -50,8 +51,8 @@ def check_theorems(folder: Path, names: Sequence[str]) -> dict[str, RocqAnswer]:
             text = "it does not compile: " + (done.stderr or done.stdout).strip()[-300:]
             return answers | {name: RocqAnswer(Verdict.REFUTED, checker, text, 0.0) for name in present}
         query = Path(scratch) / "query.v"
-        query.write_text(_query(present), encoding="utf-8")
-        done = _run(["coqc", "-Q", str(place), "RheoVerify", "-w", "none", str(query)], Path(scratch))
+        query.write_text(_query(present, places), encoding="utf-8")
+        done = _run(["coqc", "-Q", str(built), "RheoVerify", "-w", "none", str(query)], Path(scratch))
     seconds = (time.monotonic() - begin) / max(1, len(present))
     if done.returncode:
         text = "it cannot be asked for its assumptions: " + done.stderr.strip()[-300:]
@@ -64,26 +65,40 @@ def check_theorems(folder: Path, names: Sequence[str]) -> dict[str, RocqAnswer]:
     return answers
 
 
-def statement(folder: Path, name: str) -> str:
-    """The theorem as it stands in its file, up to its proof; empty if it is not there."""
-    file, _, theorem = name.partition(".")
-    path = folder / f"{file}.v"
-    if not path.is_file():
-        return ""
-    pattern = rf"^(?:Theorem|Corollary|Lemma) {re.escape(theorem)}\b.*?\.(?=\s*(?:\n|Proof))"
-    found = re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    return found.group(0) if found else ""
+def place_of(folder: Path, theorem: str) -> str | None:
+    """The name of the file that states the theorem."""
+    pattern = re.compile(_STATED.format(re.escape(theorem)), re.MULTILINE)
+    return next((path.stem for path in sorted(folder.glob("*.v")) if pattern.search(path.read_text("utf-8"))), None)
 
 
-def _is_stated(folder: Path, name: str) -> bool:
-    return bool(statement(folder, name))
+def statement(folder: Path, theorem: str) -> tuple[tuple[str, ...], str]:
+    """What the open sections assume before the theorem, and the theorem up to its proof; empty if it is not there."""
+    file = place_of(folder, theorem)
+    if file is None:
+        return (), ""
+    content = (folder / f"{file}.v").read_text("utf-8")
+    found = re.search(
+        _STATED.format(re.escape(theorem)) + r".*?\.(?=\s*(?:\n|Proof))", content, re.MULTILINE | re.DOTALL
+    )
+    if found is None:
+        return (), ""
+    opened: list[list[str]] = [[]]
+    for line in re.findall(
+        r"^(?:Section|End|Variables?|Hypothes[ie]s|Context)\b[^.]*\.(?=\s)", content[: found.start()], re.M
+    ):
+        if line.startswith("Section"):
+            opened.append([])
+        elif line.startswith("End"):
+            opened.pop()
+        else:
+            opened[-1].append(line)
+    return tuple(line for section in opened for line in section), found.group(0)
 
 
-def _query(names: Sequence[str]) -> str:
-    files = sorted({name.partition(".")[0] for name in names})
-    lines = [f"From RheoVerify Require {' '.join(files)}."]
+def _query(names: Sequence[str], places: dict[str, str]) -> str:
+    lines = [f"From RheoVerify Require {' '.join(sorted(set(places.values())))}."]
     for name in names:
-        lines += [f"Print Assumptions RheoVerify.{name}.", "Compute true."]
+        lines += [f"Print Assumptions RheoVerify.{places[name]}.{name}.", "Compute true."]
     return "\n".join(lines) + "\n"
 
 
