@@ -41,8 +41,8 @@ def check_coins(
     """Decide whether a verifier that is given its coins is lossless.
 
     `code(target, draft, tokens, uniforms)`: as `check_verifier`, with uniforms [`coins`] in [0, 1) (one per draft and
-    one for the last token, unless `coins` says otherwise). Breakpoints closer together than 1/`grid`, with equal outputs
-    on either side, may be missed: the report says so.
+    one for the last token, unless `coins` says otherwise). Breakpoints closer together than 1/`grid`, with equal
+    outputs on either side, may be missed: the report says so.
     """
     scope = scope or Scope(vocab=2, denominator=3, drafts=1, random=6)
     maker = Maker(arrays, False, dtype)

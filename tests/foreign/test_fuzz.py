@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheo_verify.foreign.answering import answering
@@ -55,6 +55,7 @@ def answered(call: Callable[[], Any], seed: int) -> Any:
         return outcome(lambda: door.run(chance, call))
 
 
+FEW = settings(max_examples=20)
 SIZES = st.one_of(st.integers(-1, 3), st.lists(st.integers(0, 3), max_size=2).map(tuple), st.none())
 ROWS = st.lists(st.floats(-0.25, 1.0, width=32), min_size=0, max_size=4)
 DTYPES = st.sampled_from([None, torch.float32, torch.float64, torch.int64, torch.int32, torch.bfloat16, torch.bool])
@@ -64,11 +65,13 @@ def named(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
+@FEW
 @given(SIZES, DTYPES, st.integers(0, 9))
 def test_torch_rand(size: Any, dtype: Any, seed: int) -> None:
     agree(lambda: torch.rand(size, **named(dtype=dtype)), seed)
 
 
+@FEW
 @given(st.integers(-2, 4), st.integers(-2, 4), SIZES, DTYPES, st.booleans())
 def test_torch_randint(low: int, high: int, size: Any, dtype: Any, one: bool) -> None:
     agree(
@@ -77,6 +80,7 @@ def test_torch_randint(low: int, high: int, size: Any, dtype: Any, one: bool) ->
     )
 
 
+@FEW
 @given(ROWS, st.integers(-1, 4), st.booleans(), DTYPES)
 def test_torch_multinomial(row: list[float], count: int, replacement: bool, dtype: Any) -> None:
     weights = torch.tensor(row, **named(dtype=dtype))
@@ -85,6 +89,7 @@ def test_torch_multinomial(row: list[float], count: int, replacement: bool, dtyp
         assert found[2] == "torch.int64"
 
 
+@FEW
 @given(ROWS, DTYPES, st.one_of(st.none(), st.floats(-0.5, 1.5)))
 def test_torch_bernoulli(row: list[float], dtype: Any, p: float | None) -> None:
     tensor = torch.tensor(row, **named(dtype=dtype))
@@ -92,12 +97,14 @@ def test_torch_bernoulli(row: list[float], dtype: Any, p: float | None) -> None:
     agree(lambda: tensor.clone().bernoulli_() if p is None else tensor.clone().bernoulli_(p), 3)
 
 
+@FEW
 @given(DTYPES, st.floats(-2, 2), st.floats(-2, 2), st.integers(0, 3))
 def test_torch_in_place(dtype: Any, low: float, high: float, size: int) -> None:
     agree(lambda: torch.empty(size, **named(dtype=dtype)).uniform_(low, high), 4)
     agree(lambda: torch.empty(size, **named(dtype=dtype)).exponential_(low), 4)
 
 
+@FEW
 @given(st.integers(-1, 5), DTYPES)
 def test_torch_randperm(size: int, dtype: Any) -> None:
     agree(lambda: torch.randperm(size, **named(dtype=dtype)), 5)
@@ -106,6 +113,7 @@ def test_torch_randperm(size: int, dtype: Any) -> None:
 NUMPY_SIZES = st.one_of(st.none(), st.integers(-1, 3), st.lists(st.integers(0, 3), max_size=2).map(tuple))
 
 
+@FEW
 @given(NUMPY_SIZES, st.floats(-1, 2), st.floats(-1, 2), st.booleans())
 def test_numpy_floats(size: Any, low: float, scale: float, legacy: bool) -> None:
     source: Any = np.random.RandomState(0) if legacy else np.random.default_rng(0)
@@ -114,12 +122,14 @@ def test_numpy_floats(size: Any, low: float, scale: float, legacy: bool) -> None
     agree(lambda: source.gumbel(low, scale, size), 6)
 
 
+@FEW
 @given(st.integers(-2, 4), st.one_of(st.none(), st.integers(-2, 4)), NUMPY_SIZES)
 def test_numpy_integers(low: int, high: int | None, size: Any) -> None:
     agree(lambda: np.random.default_rng(0).integers(low, high, size), 7)
     agree(lambda: np.random.randint(low, high, size), 7)
 
 
+@FEW
 @given(st.integers(-1, 4), NUMPY_SIZES, st.booleans(), st.one_of(st.none(), ROWS), st.booleans())
 def test_numpy_choice(pool: int, size: Any, replace: bool, p: Any, legacy: bool) -> None:
     if p:
@@ -130,6 +140,7 @@ def test_numpy_choice(pool: int, size: Any, replace: bool, p: Any, legacy: bool)
     agree(lambda: source.permutation(pool), 8)
 
 
+@FEW
 @given(st.integers(-2, 4), st.integers(-2, 4), st.integers(-1, 4), ROWS)
 def test_python(low: int, high: int, count: int, weights: list[float]) -> None:
     items = list(range(len(weights)))

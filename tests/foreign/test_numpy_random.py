@@ -53,7 +53,7 @@ def test_counts_and_samples(name: str, generator: Any) -> None:
     ours = law(lambda: call(generator))
     assert paths(lambda: call(generator)) == count
     assert abs(float(sum(ours.values())) - 1) < 1e-12
-    draws = 1500
+    draws = 400
     seen = Counter(call(generator) for _ in range(draws))
     assert set(seen) <= set(ours)
     chi = sum((seen[x] - draws * float(p)) ** 2 / (draws * float(p)) for x, p in ours.items())

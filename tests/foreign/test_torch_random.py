@@ -112,7 +112,7 @@ def test_counts_and_samples(name: str) -> None:
     assert abs(float(sum(ours.values())) - 1) < 1e-12
     if name in _RANDOM_IN_REAL:
         return
-    draws = 1500
+    draws = 400
     seen = Counter(value(call()) for _ in range(draws))
     assert set(seen) <= set(ours)
     chi = sum((seen[x] - draws * float(p)) ** 2 / (draws * float(p)) for x, p in ours.items())
