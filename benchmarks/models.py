@@ -52,9 +52,8 @@ def layers(device: torch.device, vocab: int, rows: int) -> None:
     for rule, m in (("topk", 10), ("rheo", 0), ("rheo", 1), ("rrsw", 1)):
         spent = clock(lambda rule=rule, m=m: check_layers(p, drafts, layer_rule(rule), lead=m, pool=10), 3, device)
         gigabytes = p.numel() * 8 / spent / 1e9
-        print(
-            f"  {rule} m={m}: {spent / base:.2f} of that, {rows / spent:,.0f} rows/s, {gigabytes:.1f} GB/s of target rows"
-        )
+        speed = f"{rows / spent:,.0f} rows/s, {gigabytes:.1f} GB/s of target rows"
+        print(f"  {rule} m={m}: {spent / base:.2f} of that, {speed}")
 
 
 def decoding(arguments: argparse.Namespace, device: torch.device) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from functools import cached_property
 
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import Kind
@@ -27,7 +28,7 @@ class Pool:
     """What is known of a pool before its sampled token Y is drawn.
 
     `sampling_law` is q-tilde, the law of Y, and `verification_law` the one that verification believes in; both are
-    None when there is no sampled slot. `outcomes` are the tokens that Y can be.
+    None when there is no sampled slot.
     """
 
     design: TreeDesign
@@ -36,11 +37,12 @@ class Pool:
     lead: tuple[int, ...]
     sampling_law: Row | None
     verification_law: Row | None
-    outcomes: tuple[int, ...] = field(init=False, compare=False)
     _known: dict[int | None, tuple[Candidate, ...]] = field(default_factory=dict, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "outcomes", support(self.sampling_law or ()))
+    @cached_property
+    def outcomes(self) -> tuple[int, ...]:
+        """The tokens that Y can be."""
+        return support(self.sampling_law or ())
 
     def candidates(self, sampled: int | None) -> tuple[Candidate, ...]:
         """All slots, left to right, when the sampled token is `sampled` (None when there is no sampled slot)."""

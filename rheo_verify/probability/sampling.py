@@ -56,7 +56,7 @@ class SampleChance:
 
     def _choose_float(self, weights: np.ndarray[Any, Any]) -> int:
         cumulative = np.cumsum(weights, dtype=float)
-        if not cumulative[-1] > 0 or np.any(weights < 0):
+        if not cumulative[-1] > 0 or weights.min() < 0:
             raise MisuseError("RV301", f"no positive mass among {len(weights)} weights, or one is negative")
         index = int(np.searchsorted(cumulative, self.generator.random() * cumulative[-1], side="right"))
         return min(index, int(np.flatnonzero(weights)[-1]))

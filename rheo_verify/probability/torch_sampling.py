@@ -30,6 +30,8 @@ class TorchChance:
         """See `Chance`."""
         if is_torch(weights):
             return self._choose_tensor(weights)
+        if isinstance(weights, np.ndarray):
+            return self._elsewhere.choose(weights)
         return self._elsewhere.choose([float(it) if is_torch(it) else it for it in weights])
 
     def flip(self, yes: Any, no: Any) -> bool:
