@@ -6,6 +6,7 @@ import ast
 import json
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -85,6 +86,16 @@ def test_what_the_registry_names_exists(claim: Any) -> None:
             continue
         source = ast.parse((ROOT / "proofs" / f"{module.replace('.', '/')}.py").read_text())
         assert function in {node.name for node in source.body if isinstance(node, ast.FunctionDef)}, name
+
+
+def test_the_wheel_ships_every_source_and_no_compiled_file() -> None:
+    """A compiled Rocq file that comes with the wheel would be taken for checked."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    shipped = set(settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"])
+    folder = {str(path.relative_to(ROOT)) for path in ROOT.glob("proofs/*.*") if path.suffix in (".py", ".md")}
+    sources = {str(path.relative_to(ROOT)) for path in ROCQ.iterdir() if path.suffix in (".v", ".md", ".sh")}
+    extras = {"proofs/bounded", "proofs/symbolic", "proofs/rocq/Makefile", "proofs/rocq/_CoqProject"}
+    assert {path for path in shipped if path.startswith("proofs")} == folder | sources | extras
 
 
 def test_pages_are_current() -> None:
