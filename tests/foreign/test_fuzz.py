@@ -71,7 +71,10 @@ def test_torch_rand(size: Any, dtype: Any, seed: int) -> None:
 
 @given(st.integers(-2, 4), st.integers(-2, 4), SIZES, DTYPES, st.booleans())
 def test_torch_randint(low: int, high: int, size: Any, dtype: Any, one: bool) -> None:
-    agree((lambda: torch.randint(high, size, **named(dtype=dtype))) if one else (lambda: torch.randint(low, high, size)), 1)
+    agree(
+        (lambda: torch.randint(high, size, **named(dtype=dtype))) if one else (lambda: torch.randint(low, high, size)),
+        1,
+    )
 
 
 @given(ROWS, st.integers(-1, 4), st.booleans(), DTYPES)
