@@ -14,7 +14,7 @@ from rheo_verify.checks.emission import Emission, cycle_emission
 from rheo_verify.checks.layers import LayerLaws
 from rheo_verify.decoders.decoder import Decoder
 from rheo_verify.drafting.frozen_tree import FrozenTree
-from rheo_verify.drafting.shapes import Shape
+from rheo_verify.drafting.shapes import LEAF, Shape
 from rheo_verify.drafting.tree import TokenPath, Tree
 from rheo_verify.limits import Limits
 from rheo_verify.models.integer_rows import IntegerRows, Integers
@@ -25,8 +25,8 @@ from rheo_verify.probability.rationals import ONE, ZERO, Rational, ratio
 from rheo_verify.verification.average import Average, average_by_enumeration
 from rheo_verify.verification.layer import LayerRule
 
-NodeLaw: TypeAlias = tuple[list[tuple[int, Shape, int]], Sequence[int], int]
-"""What verification does at a node: descend to a token with a shape below it, stop with a token; weights and scale."""
+NodeLaw: TypeAlias = tuple[list[tuple[Shape, list[int]]], Sequence[int], int]
+"""What verification does at a node: descend into a shape, by token; stop with a token; weights, and their scale."""
 
 
 class CycleLaws:
@@ -44,7 +44,7 @@ class CycleLaws:
         self.rows = rows or IntegerRows(model)
         self.paths = 0
         self._cycles: dict[Context, Emission] = {}
-        self._nodes: dict[tuple[Context, Shape], NodeLaw] = {}
+        self._nodes: dict[Shape, dict[Context, NodeLaw]] = {}
 
     def at(self, context: Context) -> Emission:
         """The law of what a cycle from `context` emits."""
@@ -70,35 +70,36 @@ class CycleLaws:
         """The law of a cycle over a frozen topology under a layer rule, else None.
 
         `law[tokens] = (weights, scale)`: `tokens` and then v are emitted with probability `weights[v] / scale`.
-        From the root down, layer by layer, over pairs of tokens and the shape below them.
+        From the root down, layer by layer; nodes with the same tokens and the same shape below them are one.
         """
         draft, rule = self.decoder.draft, self.decoder.rule
         if not isinstance(draft, FrozenTree) or not isinstance(rule, LayerRule):
             return None
         ends: dict[TokenPath, Integers] = {}
-        layer: dict[tuple[TokenPath, Shape], tuple[int, int]] = {((), draft.shape(self.model, context)): (1, 1)}
+        layer: dict[Shape, dict[TokenPath, tuple[int, int]]] = {draft.shape(self.model, context): {(): (1, 1)}}
         while layer:
-            below: dict[tuple[TokenPath, Shape], tuple[int, int]] = {}
-            for (tokens, shape), (reached, of) in layer.items():
-                if shape:
-                    descend, stop, scale = self._node(draft, rule, context + tokens, shape)
-                else:
-                    descend, (stop, scale) = [], self.rows.target(context + tokens)
-                    self.paths += 1
-                scale = of * scale
-                for token, under, weight in descend:
-                    key = ((*tokens, token), under)
-                    known = below.get(key)
-                    below[key] = _plus(known, (reached * weight, scale)) if known else (reached * weight, scale)
-                row = [reached * weight for weight in stop]
-                ends[tokens] = _row_plus(ends[tokens], (row, scale)) if tokens in ends else (row, scale)
+            below: dict[Shape, dict[TokenPath, tuple[int, int]]] = {}
+            for shape, nodes in layer.items():
+                for tokens, (reached, of) in nodes.items():
+                    here = context + tokens
+                    if shape:
+                        descend, stop, scale = self._node(draft, rule, here, shape)
+                        scale *= of
+                        for under, accepted in descend:
+                            _descend(below.setdefault(under, {}), tokens, accepted, reached, scale)
+                    else:
+                        stop, scale = self.rows.target(here)
+                        scale *= of
+                    row = [reached * weight for weight in stop]
+                    ends[tokens] = _row_plus(ends[tokens], (row, scale)) if tokens in ends else (row, scale)
+            self.paths += len(layer.get(LEAF, ()))
             layer = below
         return ends
 
     def _node(self, draft: FrozenTree, rule: LayerRule, here: Context, shape: Shape) -> NodeLaw:
-        known = self._nodes.get((here, shape))
-        if known is not None:
-            return known
+        known = self._nodes.setdefault(shape, {})
+        if here in known:
+            return known[here]
         if rule.average is not None:
             rows = self.rows
             integers = rows.target(here)[0], rows.draft(here)[0], rows.sampling_draft(here)[0]
@@ -108,14 +109,13 @@ class CycleLaws:
             row = model.target(here), model.draft(here), model.sampling_draft(here)
             found = average_by_enumeration(rule, draft.siblings, *row, len(shape))
         self.paths += found.paths
-        into: dict[tuple[int, Shape], int] = {}
+        into: dict[Shape, list[int]] = {}
         for under, weights in zip(shape, found.descend, strict=True):
-            for token, weight in enumerate(weights):
-                if weight:
-                    into[token, under] = into.get((token, under), 0) + weight
-        law = [(token, under, weight) for (token, under), weight in into.items()], found.stop, found.scale
-        self._nodes[here, shape] = law
-        return law
+            if under in into:
+                weights = [one + other for one, other in zip(into[under], weights, strict=True)]
+            into[under] = list(weights)
+        known[here] = list(into.items()), found.stop, found.scale
+        return known[here]
 
     def _enumerated(self, context: Context) -> Law[TokenPath]:
         outcomes: list[tuple[Tree, Rational]] = []
@@ -124,6 +124,17 @@ class CycleLaws:
             outcomes.append((path.result, path.probability))
             self.paths += 1
         return verified(self.decoder, self.model, context, collect(outcomes).items())
+
+
+def _descend(
+    nodes: dict[TokenPath, tuple[int, int]], tokens: TokenPath, accepted: list[int], reached: int, scale: int
+) -> None:
+    """Add the children of one node to the nodes of one shape below."""
+    for token, weight in enumerate(accepted):
+        if weight:
+            child = (*tokens, token)
+            probability = reached * weight, scale
+            nodes[child] = _plus(nodes[child], probability) if child in nodes else probability
 
 
 def _plus(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:

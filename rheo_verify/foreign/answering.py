@@ -30,7 +30,7 @@ class Answering:
         self._noise: Noise | None = None
         self.mode: Any = None
         self.dtypes: set[str] = set()
-        self.warnings: dict[str, None] = {}
+        self.warnings: dict[str, str] = {}
 
     def current(self) -> Noise:
         """The noise of the run under way."""

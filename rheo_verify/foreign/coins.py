@@ -40,9 +40,9 @@ def check_coins(
 ) -> CheckReport:
     """Decide whether a verifier that is given its coins is lossless.
 
-    `code(target, draft, tokens, uniforms)`: as `check_verifier`, with uniforms [`coins`] in [0, 1) (one per draft and one
-    for the last token, unless `coins` says otherwise). Breakpoints closer together than 1/`grid`, with equal outputs on
-    either side, may be missed: the report says so.
+    `code(target, draft, tokens, uniforms)`: as `check_verifier`, with uniforms [`coins`] in [0, 1) (one per draft and
+    one for the last token, unless `coins` says otherwise). Breakpoints closer together than 1/`grid`, with equal outputs
+    on either side, may be missed: the report says so.
     """
     scope = scope or Scope(vocab=2, denominator=3, drafts=1, random=6)
     maker = Maker(arrays, False, dtype)
@@ -82,7 +82,7 @@ def check_coins(
 
 
 def boxes(function: Function, coins: int, grid: int) -> Iterator[tuple[Point, Outcome, Rational]]:
-    """A partition of the unit cube into boxes on which `function` is constant: a point in each, its value and volume."""
+    """A partition of the unit cube into boxes on which `function` is constant: a point in each, value and volume."""
     cuts: list[list[float]] = [[] for _ in range(coins)]
     pending = [tuple(0.5 for _ in range(coins))]
     seen: set[Point] = set()

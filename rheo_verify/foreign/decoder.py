@@ -209,7 +209,7 @@ def check_decoder(
             if judged[0]:
                 found = _shrink(door, rebuilder, setting, case, judged[0], scope.paths)
                 break
-        warnings = tuple(("RV414", text) for text in door.warnings)
+        warnings = tuple((code_name, text) for text, code_name in door.warnings.items())
         threshold = threshold_for(door.dtypes)
     verdict = Verdict.REFUTED if found else Verdict.INCONCLUSIVE if late or not done else Verdict.VERIFIED
     return CheckReport(

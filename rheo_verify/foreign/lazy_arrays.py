@@ -19,9 +19,9 @@ Elements = np.ndarray[Any, Any]
 
 def lazies(values: Sequence[Any], shape: Sequence[int]) -> LazyArray:
     """An array of the given shape from its elements in row-major order."""
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array.reshape(tuple(shape)).view(LazyArray)
+    array = LazyArray(tuple(shape), dtype=object)
+    array.ravel()[:] = values
+    return array
 
 
 def extreme(row: Sequence[Any], largest: bool) -> int:

@@ -48,8 +48,8 @@ def wins(known: Bounds, variables: Sequence[int], rates: Sequence[Rational], win
 class Noise:
     """What one run has asked of its random variables, and what it was told.
 
-    `warnings` are remarks on the run (an event of probability zero that floating point makes possible); `dtypes` the
-    number formats that its decisions were computed in; `failure` the first refusal, which the code may catch.
+    `warnings` are remarks on the run, with their codes; `dtypes` the number formats of its decisions;
+    `failure` the first refusal, which the code may have caught.
     """
 
     def __init__(self, chance: Chance) -> None:
@@ -59,7 +59,7 @@ class Noise:
         self.races: dict[int, _Region] = {}
         self.mirrored: dict[int, bool] = {}
         self.draws: dict[Hashable, tuple[Hashable, Any]] = {}
-        self.warnings: dict[str, None] = {}
+        self.warnings: dict[str, str] = {}
         self.dtypes: set[str] = set()
         self.failure: Exception | None = None
 
@@ -139,11 +139,12 @@ class Noise:
             return answer
         if found[0] != call:
             self.refuse("a draw", "its generator was set back to an earlier state from which another call was answered")
+        self.warnings[f"a generator was set back, and the same noise answered again: {user_line()}"] = "RV415"
         return found[1]  # type: ignore[no-any-return]
 
     def warn_zero(self) -> None:
         """Remark that ``u <= 0`` holds at u = 0, which real generators return now and then."""
-        self.warnings[f"u <= 0 accepts at u = 0: {user_line()}"] = None
+        self.warnings[f"u <= 0 accepts at u = 0: {user_line()}"] = "RV414"
 
     def refuse(self, call: str, hint: str) -> NoReturn:
         """Refuse a use of a random value (RV402), and remember it: the code under test may catch the exception."""

@@ -84,7 +84,7 @@ def table(folder: str) -> str:
         found = golden(report)
         codes = [found["code"], *found["warnings"]] if found["code"] else found["warnings"]
         verdict = f"{found['verdict']} {', '.join(codes)}".strip()
-        summary = " ".join((module.__doc__ or "").split())
+        summary = " ".join((module.__doc__ or "").split()).replace("|", "\\|")
         lines.append(
             f"| `{name}` | {summary} | {report.way} | {verdict} | {found['total_variation'] or ''} | {report.paths:,} |"
         )

@@ -17,7 +17,6 @@ from rheo_verify.foreign.lazy import Lazy
 from rheo_verify.foreign.noise import Noise
 from rheo_verify.foreign.patching import Patches
 
-_real_random = random.Random.random
 _real_bits = random.Random.getrandbits
 _LARGEST_CHOICE = 1 << 16
 
@@ -64,10 +63,8 @@ _SCRATCH = random.Random(0)
 
 
 def _step(generator: random.Random) -> Any:
-    """The state of a generator, as a key; the generator moves on by one draw."""
-    state = generator.getstate()
-    _real_random(generator)
-    return ("random", state)
+    """A fingerprint of a generator's state: its next 128 bits. It moves on, so no two draws share one."""
+    return ("random", _real_bits(generator, 128))
 
 
 def _aware(name: str, real: Callable[..., float], value: Any, *rest: Any) -> Any:

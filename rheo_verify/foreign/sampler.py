@@ -102,7 +102,7 @@ def check_sampler(
             found = findings(tally, expected, tally.law, threshold_for(door.dtypes), case, data)
             if found:
                 break
-        warnings = tuple(("RV414", remark) for remark in door.warnings)
+        warnings = tuple((code_name, remark) for remark, code_name in door.warnings.items())
         threshold = threshold_for(door.dtypes)
     verdict = Verdict.REFUTED if found else Verdict.INCONCLUSIVE if late or not done else Verdict.VERIFIED
     words = [

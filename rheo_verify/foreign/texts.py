@@ -17,6 +17,7 @@ HINTS = {
     "RV408": "emitted tokens before the last must be the drafts, in order, up to the first rejection",
     "RV409": "count the accepted drafts only, not the token after them",
     "RV410": "work on copies, or allow it (in_place=True, --in-place)",
+    "RV415": "do not seed inside the loop, and give drafting and verification generators of their own",
     "RV414": "use u < p/q, or test p > 0 first",
 }
 _MOST = 12

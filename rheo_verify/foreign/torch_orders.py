@@ -132,3 +132,4 @@ for _names, _handler in (
         HANDLERS[_name] = _handler
 HANDLERS["amax"] = lambda name, func, args, kwargs: _extreme(True)(name, func, args, kwargs)[0]
 HANDLERS["amin"] = lambda name, func, args, kwargs: _extreme(False)(name, func, args, kwargs)[0]
+REGISTERED = True

@@ -20,7 +20,7 @@ from rheo_verify.foreign.noise import Noise
 from rheo_verify.probability.rationals import Rational
 
 _Base = torch._C.TensorBase
-assert torch_orders.HANDLERS is torch_tensors.HANDLERS  # importing it registers them
+assert torch_orders.REGISTERED  # importing it registers its handlers
 
 
 def mode(current: Callable[[], Noise]) -> TorchFunctionMode:
@@ -42,10 +42,12 @@ class _Mode(TorchFunctionMode):
         return func(*args, **kwargs) if kwargs else func(*args)
 
 
+_COINS = torch.empty(2, dtype=torch.int64)
+
+
 def _key(kwargs: Any) -> Any:
-    generator = kwargs.get("generator")
-    generator = torch.default_generator if generator is None else generator
-    return bytes(generator.get_state().numpy())
+    """A fingerprint of the generator's state: its next 126 bits. It moves on, so no two draws share one."""
+    return ("torch", *_COINS.random_(generator=kwargs.get("generator")).tolist())
 
 
 def _fresh_lazies(noise: Noise, count: int) -> list[Lazy]:

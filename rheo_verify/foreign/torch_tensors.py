@@ -36,8 +36,9 @@ class LazyTensor(torch.Tensor):
 
 def become_lazy(noise: Noise, tensor: torch.Tensor, elements: Any) -> torch.Tensor:
     """Turn a real tensor, in place, into one of random numbers; its data becomes NaN so that a leak is seen."""
-    as_plain(tensor).detach().fill_(math.nan)
-    shape = tensor.shape if type(tensor) is torch.Tensor else as_plain(tensor).shape
+    plain = tensor if type(tensor) is torch.Tensor else as_plain(tensor)
+    (plain.detach() if plain.requires_grad else plain).fill_(math.nan)
+    shape = plain.shape
     tensor.__class__ = LazyTensor
     lazy: Any = tensor
     lazy.elements = elements.view(LazyArray) if isinstance(elements, np.ndarray) else lazies(elements, shape)

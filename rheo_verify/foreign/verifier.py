@@ -141,7 +141,7 @@ def check_verifier(
                 if case is None:
                     found = shrink_verifier(door, rebuilder, maker, in_place, each, case_findings)
                 break
-        warnings = tuple(("RV414", text) for text in door.warnings)
+        warnings = tuple((code_name, text) for text, code_name in door.warnings.items())
         threshold = threshold_for(door.dtypes)
     verdict = Verdict.REFUTED if found else Verdict.INCONCLUSIVE if late else Verdict.VERIFIED
     covered = (scope.text() if case is None else "this one case") + (

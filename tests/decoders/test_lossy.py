@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rheo_verify.checks.adapted_growth import adapted_growth
+from rheo_verify.checks.adapted_growth import _Judge, _token_steps, adapted_growth
 from rheo_verify.checks.cycle_law import CycleLaws
 from rheo_verify.checks.decoders import evaluate, total_variation_by_lenience
 from rheo_verify.checks.emission import compare
 from rheo_verify.checks.verdict import Verdict
-from rheo_verify.decoders.decoder import Decoder
+from rheo_verify.decoders.decoder import Decoder, Draft
 from rheo_verify.decoders.registry import REGISTRY
 from rheo_verify.drafting.frozen_tree import frozen
 from rheo_verify.drafting.iid import IID
 from rheo_verify.drafting.shapes import LEAF, chain, paths
+from rheo_verify.drafting.tree import Node, Tree
 from rheo_verify.drafting.treespark import Fault, TreeSpark
 from rheo_verify.drafting.without_replacement import WITHOUT_REPLACEMENT
-from rheo_verify.models.model import Model, context_free
+from rheo_verify.models.model import Context, Model, context_free
 from rheo_verify.models.random_tables import random_model
+from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import distribution
-from rheo_verify.probability.rationals import exact, total
-from rheo_verify.verification import recursive_rejection, traversal_verification
+from rheo_verify.probability.enumeration import enumerate_paths
+from rheo_verify.probability.laws import Law
+from rheo_verify.probability.rationals import ONE, exact, total
+from rheo_verify.verification import recursive_rejection, sampler_match, traversal_verification
 from rheo_verify.verification.spectr import bracket
 
 from .instances import models
@@ -154,3 +159,24 @@ def test_typical_acceptance_compares_exactly() -> None:
     assert not is_typical(row, 0, half, one)
     assert is_typical(row, 0, half, exact("999/1000"))
     assert is_typical(distribution([3, 1]), 0, exact("1/10"), one)
+
+
+def test_a_later_twin_in_an_earlier_slot_takes_the_descent() -> None:
+    """What is emitted stays, but the first of equal siblings is descended into: the step condition sees both."""
+
+    def draft(chance: Chance, model: Model, context: Context) -> Iterator[Node]:
+        yield Node((2,), (0,), "lead", ONE)
+        yield Node((1,), (0,), "lead", ONE)
+
+    growth = adapted_growth(random_model(2, 0), (), Decoder("twins", draft, sampler_match.RULE))
+    steps = _token_steps(_Judge(random_model(2, 0), (), Decoder("twins", draft, sampler_match.RULE)), trees_of(draft))[
+        1
+    ]
+    assert [(step.slot, step.broken) for step in steps] == [((2,), None), ((1,), "descent")]
+    assert growth.by == "family"  # both at once are lossless
+    assert growth.verdict is Verdict.VERIFIED
+
+
+def trees_of(draft: Draft) -> Law[Tree]:
+    paths = enumerate_paths(lambda chance: tuple(draft(chance, random_model(2, 0), ())))
+    return {path.result: path.probability for path in paths}

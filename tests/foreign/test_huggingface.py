@@ -34,11 +34,11 @@ def test_plain_sampling_by_hand() -> None:
     assert report.threshold == 1e-6
 
 
-@pytest.mark.parametrize("processing", [Processing(), Processing(temperature=0.5), Processing(top_p=0.6)])
+@pytest.mark.parametrize("processing", [Processing(), Processing(temperature=0.5), Processing(top_p=0.7)])
 def test_assisted_generation(processing: Processing) -> None:
     report = check(CASE, processing=processing)
     assert report.verdict is Verdict.VERIFIED, report.findings
-    assert report.paths > 4
+    assert report.paths > 2
 
 
 def test_assisted_generation_on_three_tokens() -> None:
