@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import shutil
 import sys
 import tomllib
@@ -86,6 +87,11 @@ def test_what_the_registry_names_exists(claim: Any) -> None:
             continue
         source = ast.parse((ROOT / "proofs" / f"{module.replace('.', '/')}.py").read_text())
         assert function in {node.name for node in source.body if isinstance(node, ast.FunctionDef)}, name
+
+
+def test_every_final_theorem_belongs_to_a_claim() -> None:
+    final = set(re.findall(r"^Print Assumptions (\w+)\.$", (ROCQ / "Assumptions.v").read_text(), re.MULTILINE))
+    assert final == {name for claim in CLAIMS.values() for name in (*claim.rocq, *claim.beside) if ":" not in name}
 
 
 def test_the_wheel_ships_every_source_and_no_compiled_file() -> None:
