@@ -148,6 +148,14 @@ def test_a_claim_without_a_check_at_a_level_is_inconclusive(capsys: pytest.Captu
     assert "none was checked" in capsys.readouterr().out
 
 
+def test_a_counterexample_beside_has_the_level_of_its_check(capsys: pytest.CaptureFixture[str]) -> None:
+    """Random rows are level 0 wherever they stand, and never raise the level of the claim that they stand beside."""
+    assert run(["prove", "sampled-outranks-fill", "--level", "0", "--json"]) == 0
+    (claim,) = json.loads(capsys.readouterr().out)["claims"]
+    assert claim["level"] is None
+    assert [(it["level"], it["counterexample_beside"]) for it in claim["checks"]] == [(0, True)]
+
+
 def test_unknown_claims_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["prove", "theorem-1"]) == 2
     assert "RV705" in capsys.readouterr().err
