@@ -211,7 +211,9 @@ def test_the_command_writes_a_certificate(ending: str, tmp_path: Path, capsys: p
         assert done.returncode == 1
         assert "REJECTED" in done.stderr
     else:
-        assert "(4 # 25)" in path.read_text()
+        written = path.read_text()
+        assert "(4 # 25)" in written
+        assert written.partition("(* Claims *)")[0].endswith(prelude() + "\n")
 
 
 @pytest.mark.parametrize(
