@@ -215,7 +215,7 @@ CLAIMS = (
         "Pr(set ⊄ T), a largest flow; `rheo`, `rrsw` ≤ optimum ≤ Theorem 3's bound, and `rheo` reaches it for n = "
         "m+1",
         "–",
-        rocq=("optimal_acceptance", "optimal_acceptance_rheo", "optimal_acceptance_bound"),
+        rocq=("optimal_acceptance", "optimal_acceptance_rheo", "optimal_acceptance_bound", "acceptance_rrsw_bound"),
         checks=((1, "bounded.acceptance:optimum"),),
         seen="`acceptance`; `tests/acceptance/test_optimal_acceptance.py`",
         missing="level 3 has weak duality (no rule exceeds any cut) and the optimum for n = m+1; that some rule "

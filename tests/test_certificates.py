@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from rheo_verify.checks.acceptance import layer_at, layer_rates
 from rheo_verify.checks.certificate import Certificate, certificate_of
 from rheo_verify.checks.enumeration import enumerate_design
 from rheo_verify.checks.verdict import Verdict
@@ -86,6 +87,19 @@ def test_growth_by_classes_is_rechecked_lazily() -> None:
         certificate = certificate_of(result)
         assert certificate.growth == "lazy"
         checker().check(json.loads(to_json(certificate)))
+
+
+def test_a_layer_rate_is_certified_by_the_tree_of_depth_one() -> None:
+    """What `acceptance` says of n candidates: the tokens per cycle, minus one, of the tree D = 1, K = R = n."""
+    for seed in range(12):
+        model = random_model(4, seed, largest=3)
+        lead, count = seed % 3, 2 + seed % 2
+        rates = layer_rates(layer_at(model, (), lead, count))
+        for rule, rate in (("rheo", rates.rheo), ("rrsw", rates.rrsw), ("topk", None)):
+            design = TreeDesign(lead=lead, pool=count, depth=1, budget=count)
+            certificate = certificate_of(enumerate_design(model, design, layer_rule(rule)))
+            checker().check(json.loads(to_json(certificate)))
+            assert rate is None or certificate.tokens_per_cycle - 1 == rate
 
 
 def test_lazy_growth_is_refused_where_it_would_repair_a_design() -> None:
@@ -197,7 +211,9 @@ def test_the_command_writes_a_certificate(ending: str, tmp_path: Path, capsys: p
         assert done.returncode == 1
         assert "REJECTED" in done.stderr
     else:
-        assert "(4 # 25)" in path.read_text()
+        written = path.read_text()
+        assert "(4 # 25)" in written
+        assert written.partition("(* Claims *)")[0].endswith(prelude() + "\n")
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -87,6 +89,21 @@ def test_what_the_registry_names_exists(claim: Any) -> None:
         assert function in {node.name for node in source.body if isinstance(node, ast.FunctionDef)}, name
 
 
+def test_every_final_theorem_belongs_to_a_claim() -> None:
+    final = set(re.findall(r"^Print Assumptions (\w+)\.$", (ROCQ / "Assumptions.v").read_text(), re.MULTILINE))
+    assert final == {name for claim in CLAIMS.values() for name in (*claim.rocq, *claim.beside) if ":" not in name}
+
+
+def test_the_wheel_ships_every_source_and_no_compiled_file() -> None:
+    """A compiled Rocq file that comes with the wheel would be taken for checked."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    shipped = set(settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"])
+    folder = {str(path.relative_to(ROOT)) for path in ROOT.glob("proofs/*.*") if path.suffix in (".py", ".md")}
+    sources = {str(path.relative_to(ROOT)) for path in ROCQ.iterdir() if path.suffix in (".v", ".md", ".sh")}
+    extras = {"proofs/bounded", "proofs/symbolic", "proofs/rocq/Makefile", "proofs/rocq/_CoqProject"}
+    assert {path for path in shipped if path.startswith("proofs")} == folder | sources | extras
+
+
 def test_pages_are_current() -> None:
     pages = pytest.importorskip("proofs.pages")
     how = "run python -m proofs.pages"
@@ -129,6 +146,14 @@ def test_what_is_not_installed_is_never_passed(
 def test_a_claim_without_a_check_at_a_level_is_inconclusive(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["prove", "blame", "--level", "2"]) == 3
     assert "none was checked" in capsys.readouterr().out
+
+
+def test_a_counterexample_beside_has_the_level_of_its_check(capsys: pytest.CaptureFixture[str]) -> None:
+    """Random rows are level 0 wherever they stand, and never raise the level of the claim that they stand beside."""
+    assert run(["prove", "sampled-outranks-fill", "--level", "0", "--json"]) == 0
+    (claim,) = json.loads(capsys.readouterr().out)["claims"]
+    assert claim["level"] is None
+    assert [(it["level"], it["counterexample_beside"]) for it in claim["checks"]] == [(0, True)]
 
 
 def test_unknown_claims_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -122,7 +122,9 @@ def _theorems(claim: Any) -> list[str]:
 
 
 def _functions(claim: Any) -> list[tuple[int, str, bool]]:
-    beside = [(2 if name.startswith("symbolic") else 1, name, True) for name in claim.beside if ":" in name]
+    levels = {check: level for other in load("registry").CLAIMS for level, check in other.checks}
+    usual = {"symbolic": 2, "bounded": 1}
+    beside = [(levels.get(n, usual[n.partition(".")[0]]), n, True) for n in claim.beside if ":" in n]
     return [*((level, check, False) for level, check in claim.checks), *beside]
 
 
