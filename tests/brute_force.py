@@ -165,6 +165,12 @@ class BruteForce:
         whole = product(range(self.vocab), repeat=self.depth + 1)
         return sum((abs(law[x] - self.target_probability(x)) for x in whole), Fraction(0)) / 2
 
+    def tokens_per_cycle(self) -> Fraction:
+        """The expected number of emitted tokens."""
+        trees = self.classes()[1].items()
+        lengths = (w * chance * len(tokens) for tree, w in trees for tokens, chance in self.emission(tree).items())
+        return sum(lengths, Fraction(0))
+
     def target_probability(self, tokens: Context, after: Context = ()) -> Fraction:
         chance = Fraction(1)
         for index, token in enumerate(tokens):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from rheo_verify.decoders.decoder import decode
 from rheo_verify.decoders.rheosampling import rheosampling
 from rheo_verify.drafting.all_trees import enumerate_trees
 from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.drafting.size import most_trees
 from rheo_verify.errors import InputError
 from rheo_verify.models.model import Model, context_free, temper_model, truncate_sampling
 from rheo_verify.models.random_tables import random_model
@@ -29,7 +31,7 @@ from rheo_verify.probability.enumeration import law_of
 from rheo_verify.probability.rationals import exact
 from rheo_verify.probability.sampling import SampleChance
 from rheo_verify.verification.rules import layer_rule
-from tests.instances import instances
+from tests.instances import brute_force, instances
 
 PROXIES = st.sampled_from(["rheo", "raw", exact("1/4"), exact(0), exact(2)])
 SOUND = ("lossless", "slot-determinism", "sampled-outranks-fill", "scores-never-increase", "layer-lossless")
@@ -263,3 +265,45 @@ def test_missing_contexts_matter_only_when_they_are_needed() -> None:
         run(model_from_data(data), depth=2)
     assert run(model_from_data(data), depth=1).verdict is Verdict.VERIFIED
     assert run(model_from_data(data), depth=2, beam=1).trees == 1
+
+
+UNIFORM = {"vocab": 2, "target": [1, 1], "draft": [1, 1]}
+
+
+@pytest.mark.parametrize(
+    ("data", "design", "distance", "tokens"),
+    [
+        # a child that outscores its parent is still below it once both are kept: Y ~ (1/3, 2/3) is accepted always
+        (
+            {**UNIFORM, "sampling_draft": {"": [1, 1], "0": [1, 1], "1": [1, 2]}},
+            {"pool": 1, "depth": 2, "budget": 2, "verification": "ranking"},
+            "1/12",
+            "3",
+        ),
+        (UNIFORM, {"pool": 2, "depth": 2, "budget": 4}, "0", "3"),
+    ],
+)
+def test_children_that_come_before_their_parents(data: Any, design: Any, distance: str, tokens: str) -> None:
+    """Worked out by hand: p = q, so every draft is accepted, two levels deep."""
+    result = run(model_from_data(data), lead=0, beam=1, epsilon=exact(1), **design)
+    assert result.checks["scores-never-increase"] is Verdict.REFUTED
+    assert "adapted-growth" not in result.checks
+    assert "before its parent" in result.not_checked["adapted-growth"]
+    assert result.total_variation == exact(distance)
+    assert result.emission.tokens_per_cycle == exact(tokens)
+
+
+@given(instances(most=60), st.sampled_from([exact("3/2"), exact(2), "rheo"]), st.sampled_from(["sampling", "ranking"]))
+def test_factors_above_one_against_the_brute_force(
+    instance: tuple[Model, TreeDesign], proxy: Any, verification: Any
+) -> None:
+    model, sizes = instance
+    depth, budget = min(3, sizes.depth), min(4, sizes.budget)
+    design = TreeDesign(0, sizes.pool, sizes.beam, depth, budget, proxy, exact(1), "position", verification)
+    if most_trees(design, model.vocab) > 60 or model.vocab > 3:
+        return
+    result = enumerate_design(model, design, layer_rule("rheo"))
+    for k, distance in enumerate(result.budgets, 1):
+        assert distance == brute_force(model, replace(design, budget=k)).total_variation()
+    tokens = brute_force(model, design).tokens_per_cycle()
+    assert result.emission.tokens_per_cycle == tokens

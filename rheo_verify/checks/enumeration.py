@@ -255,6 +255,7 @@ def _claims(
 
 def _why_not_adapted(violations: tuple[StepViolation, ...]) -> str:
     reasons = {
+        "parent": "a node is revealed before its parent",
         "siblings": "a sampled token is revealed after a sibling that it could equal",
         "descent": "a revealed child changes the probability of descending into another",
         "emission": "the rule does not emit the target's law at a layer",

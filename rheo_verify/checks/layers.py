@@ -53,10 +53,11 @@ class StepViolation:
 
     what: `emission` if the law of the emitted token changed (`expected` to `found`, over the vocabulary), `descent` if
     the probabilities of descending into the children already there did (over `children`), `siblings` if the sampled
-    token could equal a child already there, so that its stated law cannot be its law.
+    token could equal a child already there, so that its stated law cannot be its law, `parent` if the node is revealed
+    before its parent, so that it is no leaf when the parent comes.
     """
 
-    what: Literal["emission", "descent", "siblings"]
+    what: Literal["emission", "descent", "siblings", "parent"]
     tokens: TokenPath
     children: tuple[int, ...]
     slot: int
@@ -75,6 +76,9 @@ def step_violations(laws: LayerLaws, root: Prefix) -> Iterator[StepViolation]:
     seen: set[tuple[object, ...]] = set()
     for tree, vertex in vertices(root):
         for node in vertex.following:
+            above = node.slots[:-1]
+            if above and all(earlier.slots != above for earlier in tree):
+                yield StepViolation("parent", node.tokens[:-1], (), node.slots[-1], (), ())
             children = children_of(tree, node.slots[:-1])
             key = (node.slots[-1], node.tokens[:-1], *[child.tokens[-1] for child in children])
             key += () if node.law is not None else (node.token,)

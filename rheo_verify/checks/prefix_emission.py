@@ -29,35 +29,43 @@ class _Layer:
 
 
 class _Walk:
-    """The layers of the T_k walked to, by the slots of their node; and what was added up."""
+    """The layers of the T_k walked to, by the slots of their node; and what was added up.
+
+    A layer may come before its node (where a child outscores its parent): it is reached once its node is there.
+    """
 
     def __init__(self, laws: LayerLaws) -> None:
         self.laws = laws
-        self.layers: dict[SlotPath, _Layer] = {(): _Layer(())}
+        self.layers: dict[SlotPath, _Layer] = {}
+        self.leaves: dict[TokenPath, _Layer] = {}
         self.weights: dict[int, Rational] = {}
         self.seen: dict[int, tuple[TokenPath, Row]] = {}
 
     def add(self, node: Node) -> _Layer | None:
-        """Take a node into its layer; returns what the layer was, None if its parent is not there."""
+        """Take a node into its layer; returns what the layer was, None if it was empty."""
         before = self.layers.get(node.slots[:-1])
-        if before is None:
-            return None
-        children = before.children
+        children = () if before is None else before.children
         if children and children[-1].slots > node.slots:
             children = tuple(sorted((*children, node), key=lambda child: child.slots))
         else:
             children = (*children, node)
-        self.layers[node.slots[:-1]] = _Layer(before.tokens, children)
-        self.layers[node.slots] = _Layer(node.tokens)
+        self.layers[node.slots[:-1]] = _Layer(node.tokens[:-1], children)
         return before
+
+    def layer(self, slots: SlotPath, tokens: TokenPath) -> _Layer:
+        """The layer at a node; an empty one is made once."""
+        layer = self.layers.get(slots) or self.leaves.get(tokens)
+        if layer is None:
+            layer = self.leaves[tokens] = _Layer(tokens)
+        return layer
 
     def count(self, probability: Rational) -> None:
         """Add one class: the probability of reaching each layer of it."""
-        stack: list[tuple[SlotPath, Rational]] = [((), probability)]
+        stack: list[tuple[SlotPath, TokenPath, Rational]] = [((), (), probability)]
         weights = self.weights
         while stack:
-            slots, reached = stack.pop()
-            layer = self.layers[slots]
+            slots, tokens, reached = stack.pop()
+            layer = self.layer(slots, tokens)
             law = layer.law
             if law is None:
                 law = layer.law = self.laws.at(layer.tokens, layer.children)
@@ -69,7 +77,7 @@ class _Walk:
                 self.seen[key] = (layer.tokens, law.residual)
             for child, accepted in zip(layer.children, law.accept, strict=True):
                 if accepted:
-                    stack.append((child.slots, reached * accepted))
+                    stack.append((child.slots, child.tokens, reached * accepted))
 
 
 def prefix_emission(laws: LayerLaws, root: Prefix, budget: int, limits: Limits | None = None) -> Emission:
@@ -81,9 +89,10 @@ def prefix_emission(laws: LayerLaws, root: Prefix, budget: int, limits: Limits |
     for here, node, depth in limits.watch(_popping(steps)):
         while len(undo) > max(0, depth - 1):
             last, before = undo.pop()
-            if before is not None:
+            if before is None:
+                del walk.layers[last.slots[:-1]]
+            else:
                 walk.layers[last.slots[:-1]] = before
-                del walk.layers[last.slots]
         if node is not None:
             undo.append((node, walk.add(node)))
         if not here.following or depth == budget:
