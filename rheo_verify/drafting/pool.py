@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from functools import cached_property
 
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import Kind
