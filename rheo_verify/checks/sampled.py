@@ -66,6 +66,7 @@ class SampledCheck:
     acceptance: Acceptance = field(default_factory=Acceptance)
     cycles: int = 0
     drafted_accepted: int = 0
+    outside_residual: int | None = None
 
     def __post_init__(self) -> None:
         self._uniform = np.random.default_rng([self.seed, 0x7117])
@@ -80,13 +81,20 @@ class SampledCheck:
             order = np.argsort(-seen.p, kind="stable")
             self.by_target.see(transform(seen.p, token, order, float(self._uniform.random())))
             if children:
-                stated = acceptance_of(rule, cycle.row(path), children)
-                self.acceptance.see(stated, len(path) + 1 < len(cycle.emitted))
+                stated, residual = layer_law(rule, cycle.row(path), children)
+                descended = len(path) + 1 < len(cycle.emitted)
+                self.acceptance.see(stated, descended)
+                if not descended and float(residual[token]) == 0 and self.outside_residual is None:
+                    self.outside_residual = self.process.tokens
 
     @property
     def found_at(self) -> int | None:
-        """After how many tokens the e-process reached its bound; None if it did not."""
-        return self.process.impossible or self.process.found_at.get(self.level / 2)
+        """After how many tokens it was certain, or the e-process reached its bound; None if neither.
+
+        Certain: a token of probability 0 under the target, or, when all drafts were rejected, in the residual.
+        """
+        found = (self.process.impossible, self.outside_residual, self.process.found_at.get(self.level / 2))
+        return min((it for it in found if it is not None), default=None)
 
     @property
     def verdict(self) -> Verdict:
@@ -111,12 +119,12 @@ def observation(cycle: Cycle, path: tuple[int, ...], children: list[Node], token
     return Seen(p, token, ranking.tokens[:pool], sampling.dense(), not children)
 
 
-def acceptance_of(rule: LayerRule, target: Any, children: list[Node]) -> float:
-    """The probability that one of these children is accepted, from the rule's law."""
+def layer_law(rule: LayerRule, target: Any, children: list[Node]) -> tuple[float, Any]:
+    """The probability that one of these children is accepted, and the weights [V] of what comes out if none is."""
     laws = [None if node.law is None else law_array(node.law, target) for node in children]
     accept, residual = rule.law(target, np.array([node.token for node in children]), laws)
     accepted, rejected = float(accept.sum()), float(residual.sum())
-    return accepted / (accepted + rejected)
+    return accepted / (accepted + rejected), residual
 
 
 def watch(

@@ -69,6 +69,8 @@ def _alarm(it: DesignResult) -> str:
     process = it.check.process
     if process.impossible:
         return f"token {process.impossible} has probability 0 under the target"
+    if it.check.outside_residual is not None and it.check.found_at == it.check.outside_residual:
+        return f"token {it.check.outside_residual} came out on rejection, where the rule's residual is 0"
     if it.check.found_at is not None:
         bet, wealth = process.best_bet()
         return f"found after {count(it.check.found_at, 'token')}; the bet that pays most: {bet}, e^{wealth:.1f}"

@@ -34,7 +34,7 @@ def pair() -> Pair:
 def sampled(pair: Pair, tokens: int, temperature: float = 1.0, fault: str | None = None, seed: int = 0) -> SampledCheck:
     sound = layer_rule("rheo")
     rule = planted(sound, fault, temperature) if fault else sound
-    design = TreeDesign(lead=1, pool=6, beam=6, depth=3, budget=10)
+    design = TreeDesign(lead=1, pool=3, beam=3, depth=3, budget=6)
     live = TorchDecoding(pair, design, in_one_draw(rule), TorchChance(seed), RowSettings(temperature))
     live.start(TEXT[:40])
     check = SampledCheck(0.02)
