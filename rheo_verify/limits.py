@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 class Limits:
     """When long work must stop.
 
-    deadline: in seconds of `time.monotonic()`. trees: how many trees may be enumerated. progress: called with
+    deadline: in seconds of `time.monotonic()`. trees: how many unpruned trees may be formed. progress: called with
     `(what, done, total)`, total 0 where it is not known. `covered` says how far the work got, in words.
     """
 
@@ -26,15 +26,13 @@ class Limits:
     covered: str = field(default="no tree and no class was finished", init=False)
 
     def check(self, what: str, done: int, total: int = 0) -> None:
-        """Note the progress. Raises `LimitReached` RV201 or RV202 when a limit is reached before the end."""
+        """Note the progress. Raises `LimitReached` RV201 when the time is up before the end."""
         of = f" of {total:,}" if total else ""
         self.covered = f"{done:,}{of} {what} were enumerated"
         if self.progress is not None:
             self.progress(what, done, total)
         if done == total:
             return
-        if self.trees is not None and what == "trees" and done >= self.trees:
-            raise LimitReached("RV202", f"the limit of {self.trees:,} trees was reached", self.covered)
         self.check_time()
 
     def watch(self, items: Iterable[Item], every: int = 256) -> Iterator[Item]:

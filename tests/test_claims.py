@@ -307,3 +307,12 @@ def test_factors_above_one_against_the_brute_force(
         assert distance == brute_force(model, replace(design, budget=k)).total_variation()
     tokens = brute_force(model, design).tokens_per_cycle()
     assert result.emission.tokens_per_cycle == tokens
+
+
+def test_arguments_of_the_library_are_checked() -> None:
+    model, design, rule = random_model(3, 0), TreeDesign(), layer_rule("rheo")
+    for wrong in ({"cycles": 0}, {"cycles": 101}, {"context": (9,)}, {"method": "fast"}):
+        with pytest.raises(InputError, match="RV106"):
+            enumerate_design(model, design, rule, **wrong)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="RV101"):
+        TreeDesign(proxy=0.25)  # type: ignore[arg-type]

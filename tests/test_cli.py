@@ -330,3 +330,46 @@ def test_without_gmpy2_the_answers_are_the_same() -> None:
     flags = ["enumerate", "--vocab", "3", "--json"]
     plain = subprocess.run([sys.executable, "-c", program, *flags], capture_output=True, text=True, cwd=ROOT)
     assert plain.stdout == shell(*flags).stdout != ""
+
+
+def test_the_examples_in_the_help_work(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in ("enumerate", "replay", "table1"):
+        shown = shell(command, "--help").stdout
+        for line in re.findall(r"^  rheo_verify (\S.*)$", shown, re.MULTILINE):
+            code, _, err = invoke(capsys, *line.split())
+            assert code in (0, 1), (line, err)
+
+
+def test_output_that_the_terminal_cannot_encode() -> None:
+    for encoding in ("ascii", "latin-1"):
+        done = shell("enumerate", "--vocab", "3", env={"PYTHONIOENCODING": encoding})
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "VERIFIED" in done.stdout
+        assert shell("enumerate", "--help", env={"PYTHONIOENCODING": encoding}).returncode == 0
+
+
+def test_max_trees_is_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    for most, expected in ((127, 3), (128, 0)):
+        code, out, _ = invoke(capsys, "enumerate", "--vocab", "3", "--max-trees", str(most))
+        assert code == expected
+        assert ("0 of 128 trees were enumerated" in out) == (expected == 3)
+
+
+def test_a_lossy_smaller_budget_is_said_next_to_the_verdict(capsys: pytest.CaptureFixture[str]) -> None:
+    flags = ("enumerate", "--model", "table-1", "--depth", "1", "--budget", "3", "--proxy", "1/4")
+    code, out, _ = invoke(capsys, *flags)
+    assert code == 0
+    assert "VERIFIED: lossless, total variation 0 at budget 3\nbut it is lossy at smaller budgets" in out
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [(["--cycles", "101"], "cycles must be from 1 to 100"), (["--model", ""], "--model needs the name of a file")],
+)
+def test_more_bad_input(capsys: pytest.CaptureFixture[str], flags: list[str], message: str) -> None:
+    code, out, err = invoke(capsys, "enumerate", *flags)
+    assert (code, out) == (2, "")
+    assert message in err
+    code, _, err = invoke(capsys, "replay", "model=table-1,depth=1:tree:1")
+    assert code == 2
+    assert "FILE@DIGEST" in err

@@ -166,3 +166,11 @@ def test_rows_are_required_only_where_the_target_can_go() -> None:
 
 def test_the_size_limit_is_a_round_number() -> None:
     assert table_file.LARGEST_FILE == 32 * 2**20
+
+
+def test_names_that_cannot_be_printed_and_integers_too_long() -> None:
+    for name in ("\ud800", "\x1b[31m", " ", "\u202e"):
+        with pytest.raises(InputError, match=r"RV104.*cannot be printed"):
+            model_from_data({**GOOD, "tokens": ["a", name]})
+    with pytest.raises(InputError, match=r"RV101.*more than 1000 digits"):
+        model_from_data({**GOOD, "draft": [10**2000, 1]})

@@ -29,6 +29,7 @@ Method = Literal["auto", "exhaustive", "classes"]
 AUTO_TREES = 3_000_000
 MOST_TREES = 10**12
 MOST_SEQUENCES = 1_000_000
+MOST_CYCLES = 100
 GLOBAL_AT_EVERY_BUDGET = 40_000
 
 
@@ -91,13 +92,17 @@ def enumerate_design(
     Raises `InputError` (a parameter, a missing row, RV107 where classes are not valid, RV108 where there are too many
     trees) and `LimitReached`.
     """
+    if not 1 <= cycles <= MOST_CYCLES:
+        raise InputError("RV106", f"cycles must be from 1 to {MOST_CYCLES}, not {cycles}")
+    if any(not 0 <= token < model.vocab for token in context):
+        raise InputError("RV106", f"the context {context} has a token outside 0…{model.vocab - 1}")
     design.check_vocab(model.vocab)
     chosen = choose_method(model, design, method, context)
     require_target(model, context, cycles * (design.depth + 1) - 1)
     engine = _Engine(model, design, rule, chosen, limits or Limits())
     first = engine.at(context)
-    faults = tuple(slot_faults(first.prefixes))
-    violations = tuple(step_violations(first.laws, first.prefixes))
+    faults = tuple(slot_faults(first.prefixes, limits=engine.limits))
+    violations = tuple(step_violations(first.laws, first.prefixes, engine.limits))
     emission = engine.emission(context, design.budget, cycles)
     comparison = compare(model.target, context, emission)
     adapted = not violations and not any(fault.part == 3 for fault in faults)
@@ -198,6 +203,8 @@ def choose_method(
     model: Model, design: TreeDesign, method: Method, context: Context = ()
 ) -> Literal["exhaustive", "classes"]:
     """The engine that answers. `auto` prefers to enumerate all trees, unless there are many and classes are valid."""
+    if method not in ("auto", "exhaustive", "classes"):
+        raise InputError("RV106", f"method must be auto, exhaustive or classes, not {method!r}")
     reason = why_not_lazy(design, model, context)
     most = most_trees(design, model.vocab)
     if method == "classes" and reason is not None:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from rheo_verify.checks.prefixes import Prefix, vertices
 from rheo_verify.drafting.tree import Node, TokenPath, Tree, children_of
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.rationals import ZERO, Rational
@@ -65,7 +66,7 @@ class StepViolation:
     found: tuple[Rational, ...]
 
 
-def step_violations(laws: LayerLaws, root: Prefix) -> Iterator[StepViolation]:
+def step_violations(laws: LayerLaws, root: Prefix, limits: Limits | None = None) -> Iterator[StepViolation]:
     """Every failure of the step condition along the growth, each kind of step looked at once.
 
     With no child the layer emits p; one more child leaves the emitted law (claim `layer-lossless`), and the probability
@@ -74,7 +75,7 @@ def step_violations(laws: LayerLaws, root: Prefix) -> Iterator[StepViolation]:
     the design is lossless at every budget (claim `adapted-growth`).
     """
     seen: set[tuple[object, ...]] = set()
-    for tree, vertex in vertices(root):
+    for tree, vertex in (limits or Limits()).watch(vertices(root)):
         for node in vertex.following:
             above = node.slots[:-1]
             if above and all(earlier.slots != above for earlier in tree):

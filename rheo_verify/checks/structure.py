@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rheo_verify.checks.prefixes import Prefix, vertices
 from rheo_verify.drafting.tree import Node, SlotPath, TokenPath, Tree
+from rheo_verify.limits import Limits
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.laws import Law, collect, law_total_variation
 from rheo_verify.probability.rationals import Rational, total
@@ -36,12 +37,12 @@ class SlotFault:
         return law_total_variation({token: p for token, p in stated.items() if p}, self.found)
 
 
-def slot_faults(root: Prefix, budget: int | None = None) -> Iterator[SlotFault]:
+def slot_faults(root: Prefix, budget: int | None = None, limits: Limits | None = None) -> Iterator[SlotFault]:
     """All failures of `slot-determinism` for k < budget (for all k if None), in order of the growth.
 
     Part 3 is asked of each sampled slot by itself, so it is also found where part 1 fails.
     """
-    for tree, vertex in vertices(root):
+    for tree, vertex in (limits or Limits()).watch(vertices(root)):
         if budget is not None and len(tree) >= budget:
             continue
         if len(vertex.following) == 1 and next(iter(vertex.following)).law is None:

@@ -47,7 +47,12 @@ def add(subparsers: Any) -> None:
         help="every unpruned tree, or one growth a class (refused where it would repair the design); default: auto",
     )
     group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
-    group.add_argument("--max-trees", type=int, metavar="N", help="end as INCONCLUSIVE after so many trees")
+    group.add_argument(
+        "--max-trees",
+        type=int,
+        metavar="N",
+        help="form at most so many unpruned trees, else end as INCONCLUSIVE (exhaustive method)",
+    )
     group.add_argument(
         "--certificate",
         metavar="FILE",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote_to_bytes
 
 from rheo_verify.errors import InputError
 
@@ -82,7 +83,7 @@ class Settings:
         parts = []
         for key, value in self.values.items():
             if key == "model" and value is not None:
-                parts.append(f"model={quote(value, safe='/._-')}@{digest(find_model(value))}")
+                parts.append(f"model={quote(os.fsencode(value), safe='/._-')}@{digest(find_model(value))}")
             elif value != DEFAULTS[key]:
                 parts.append(f"{key}={quote(str(value), safe='/')}")
         return ",".join(parts) or "default"
@@ -91,6 +92,8 @@ class Settings:
 def from_arguments(args: argparse.Namespace) -> Settings:
     """Settings from parsed arguments. Raises `InputError`."""
     given = {key: getattr(args, key) for key in DEFAULTS if getattr(args, key, None) is not None}
+    if given.get("model") == "":
+        raise InputError("RV106", "--model needs the name of a file")
     if "model" in given and ("vocab" in given or "seed" in given):
         raise InputError("RV106", "--model and --vocab/--seed exclude each other: give one of them")
     return _build({**DEFAULTS, **given})
@@ -106,11 +109,13 @@ def from_text(written: str) -> Settings:
         key, equals, value = part.partition("=")
         if key not in DEFAULTS or not equals:
             raise InputError("RV109", f"{part!r} in the replay string is not a setting like m=1")
-        values[key] = unquote(value)
+        values[key] = os.fsdecode(unquote_to_bytes(value))
         if key in _NUMBERS:
             values[key] = _number(key, value)
     if values["model"] is not None:
-        values["model"], _, expected = values["model"].rpartition("@")
+        values["model"], at, expected = values["model"].rpartition("@")
+        if not at or not values["model"]:
+            raise InputError("RV109", "a model in a replay string is written FILE@DIGEST, as enumerate prints it")
         found = digest(find_model(values["model"]))
         if found != expected:
             message = f"{values['model']} has changed since the replay string was made ({expected}, now {found})"

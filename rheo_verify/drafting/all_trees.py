@@ -51,6 +51,9 @@ def enumerate_trees(
     groups = _Groups(table)
     limits.check("trees", 0, table.trees)
     for rows in _grow(table, _root(table), 0):
+        if limits.trees is not None and groups.trees + len(rows.weight) > limits.trees:
+            limits.covered = f"{groups.trees:,} of {table.trees:,} trees were enumerated"
+            raise LimitReached("RV202", f"the limit of {limits.trees:,} trees was reached", limits.covered)
         groups.add(rows)
         limits.check("trees", groups.trees, table.trees)
     classes = groups.law()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from rheo_verify.errors import InputError
-from rheo_verify.probability.rationals import ZERO, Rational, text
+from rheo_verify.probability.rationals import ZERO, Rational, exact, text
 
 Proxy: TypeAlias = Literal["rheo", "raw"] | Rational
 Ties: TypeAlias = Literal["position", "token"]
@@ -47,6 +47,9 @@ class TreeDesign:
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
                 raise InputError("RV106", f"{name} {symbol} must be an integer from {least} to {most:,}, not {value!r}")
+        for name in ("proxy", "epsilon"):
+            if not isinstance(getattr(self, name), str):
+                exact(getattr(self, name), name)
         if not isinstance(self.proxy, str) and self.proxy < 0:
             raise InputError("RV106", f"proxy {text(self.proxy)} must not be negative")
         if isinstance(self.proxy, str) and self.proxy not in ("rheo", "raw"):

@@ -90,7 +90,7 @@ class NodeTable:
         weights, scale = over_common_denominator(pool.sampling_law or (ONE,))
         outcomes = pool.outcomes or (None,)
         self._first[index], self._count[index], self._scale[index] = len(self._weight), len(outcomes), scale
-        for sampled in outcomes:
+        for sampled in self._limits.watch(outcomes, every=64):
             candidates = pool.candidates(sampled)
             made = [self._child(index, candidate, pool) for candidate in candidates]
             proxy = next((c.factor for c in candidates if c.kind == "sampled"), None)

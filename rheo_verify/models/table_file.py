@@ -113,7 +113,10 @@ def _names(names: Any, vocab: int, source: str) -> tuple[str, ...]:
     if names is None:
         return token_names(vocab)
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-        raise InputError("RV104", f"{source}: tokens must be a list of names")
+        raise InputError("RV104", f"{source}: tokens must be a list of names, none of them empty")
+    unprintable = [name for name in names if not name.isprintable() or name.isspace()]
+    if unprintable:
+        raise InputError("RV104", f"{source}: the token name {unprintable[0]!r} cannot be printed")
     if len(names) != vocab or len(set(names)) != vocab:
         raise InputError("RV104", f"{source}: tokens must be {vocab} different names, not {len(names)} names")
     return tuple(names)

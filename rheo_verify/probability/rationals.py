@@ -30,7 +30,7 @@ ZERO: Rational = _make(0)
 ONE: Rational = _make(1)
 
 _FORM = re.compile(r"\s*[+-]?(\d+(\.\d+)?|\d+/\d+)\s*", re.ASCII)
-_MOST_DIGITS = 4000  # CPython's own guard against slow conversions is of this size
+_MOST_DIGITS = 1000
 
 
 def ratio(numerator: Any, denominator: Any) -> Rational:
@@ -59,6 +59,8 @@ def exact(value: Any, where: str = "value") -> Rational:
     if isinstance(value, (bool, float)) or not hasattr(value, "numerator"):
         hint = '; write the exact value as an integer or as a string like "3/10"' if isinstance(value, float) else ""
         raise InputError("RV101", f"{where}: {_short(value)} is not an exact rational{hint}")
+    if isinstance(value, int) and value.bit_length() > 4 * _MOST_DIGITS:
+        raise InputError("RV101", f"{where}: an integer of more than {_MOST_DIGITS} digits")
     return _make(int(value.numerator), int(value.denominator))
 
 

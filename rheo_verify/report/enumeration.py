@@ -70,6 +70,8 @@ def to_text(result: Enumeration, settings: str, style: Style) -> str:
     verdict = f"{what} at budget {result.design.budget}"
     lines = [style.strong(headline(model, result.design, result.rule)), ""]
     lines.append(f"{style.verdict(result.verdict)}: {verdict}")
+    if result.verdict is Verdict.VERIFIED and any(result.budgets):
+        lines.append(style.strong("but it is lossy at smaller budgets: see budgets below"))
     lines += ["", style.item("scope", scope(result)), style.item("trees", _trees(result))]
     classes = result.classes()
     lines.append(
@@ -149,7 +151,10 @@ def _blame_text(result: Enumeration, who: Blame, settings: str, style: Style) ->
         lines.append(style.item("", what, 2))
     else:
         lines += [style.item("", words, 2) for words in _fault_words(model, who.fault)]
-    lines += ["", style.strong("sequences whose probability is wrong (the output starts so)")]
+    lines += [
+        "",
+        style.strong(f"sequences whose probability is wrong at budget {result.design.budget} (the output starts so)"),
+    ]
     width = max(len(model.phrase(it.tokens)) for it in result.comparison.differences[:8])
     for it in result.comparison.differences[:8]:
         lines.append(f"  {model.phrase(it.tokens):{width}}  expected {both(it.expected)}, found {both(it.found)}")

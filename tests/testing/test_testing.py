@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import textwrap
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
@@ -107,13 +108,13 @@ def test_the_plugin(tmp_path: Path) -> None:
         "from rheo_verify.testing import assert_lossless\nfrom mine import accept_all\n\n"
         "def test_mine():\n    assert_lossless(accept_all, arrays='list')\n"
     )
+    installed = any(point.name == "rheo_verify" for point in entry_points(group="pytest11"))
     base = [
         sys.executable,
         "-m",
         "pytest",
         "-q",
-        "-p",
-        "rheo_verify.testing.plugin",
+        *([] if installed else ["-p", "rheo_verify.testing.plugin"]),
         "-p",
         "no:cacheprovider",
         "--rootdir",
