@@ -44,6 +44,18 @@ def test_documented_commands(
         assert line.rstrip() in out, f"{page}: {line!r} is not what the command prints"
 
 
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "```python" in page.read_text()], ids=lambda page: page.name
+)
+def test_documented_python_runs(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of one page that assert something, in one namespace, in order."""
+    monkeypatch.chdir(ROOT)
+    names: dict[str, object] = {}
+    for language, body in BLOCK.findall(page.read_text()):
+        if language == "python" and "assert " in body and "torch" not in body:
+            exec(compile(body, str(page), "exec"), names)
+
+
 def test_the_readme_shows_commands() -> None:
     assert sum(page == "README.md" for page, _, _ in shown_commands()) >= 2
 
