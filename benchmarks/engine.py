@@ -16,6 +16,8 @@ from rheo_verify.models.random_tables import random_model
 from rheo_verify.verification.rules import layer_rule
 from tests.instances import brute_force
 
+MODEL = random_model(6, 0)
+
 
 def main() -> None:
     design = TreeDesign()
@@ -30,15 +32,14 @@ def main() -> None:
 
 
 def _rate(design: TreeDesign) -> float:
-    model = random_model(6, 0)
     begin = time.perf_counter()
-    found = enumerate_trees(model, (), design)
+    found = enumerate_trees(MODEL, (), design)
     return found.trees / (time.perf_counter() - begin)
 
 
 def _brute_force_rate(trees: int = 3000) -> float:
     """Trees formed, pruned, weighed and grouped a second; a part of them, since all would take a minute."""
-    oracle = brute_force(random_model(6, 0), TreeDesign())
+    oracle = brute_force(MODEL, TreeDesign())
     begin = time.perf_counter()
     law: dict[object, Fraction] = defaultdict(Fraction)
     for weight, nodes in islice(oracle.unpruned(), trees):

@@ -25,7 +25,7 @@ class Codes:
     def of(self, keys: Ints) -> Ints:
         """The number of each key (dtype uint64); new keys get new numbers."""
         if not len(self.keys):
-            self._learn(keys[:1024])
+            self._learn(_sample(keys, 1024))
         looked_at = 1024
         while True:
             place = self._table.take((keys * _MULTIPLIER) >> self._shift)
@@ -34,7 +34,9 @@ class Codes:
                 place[wrong] = np.minimum(np.searchsorted(self.keys, keys[wrong]), len(self.keys) - 1)
                 unknown = keys[wrong][self.keys[place[wrong]] != keys[wrong]]
                 if len(unknown):
-                    self._learn(unknown[:looked_at])  # few keys make up most rows: sorting them all would be a waste
+                    self._learn(
+                        _sample(unknown, looked_at)
+                    )  # few keys make up most rows: sorting them all would be a waste
                     looked_at *= 8
                     continue
             return self._codes.take(place)
@@ -49,3 +51,8 @@ class Codes:
         self._shift = np.uint64(64 - bits)
         self._table = np.zeros(1 << bits, dtype=np.int64)
         self._table[(self.keys * _MULTIPLIER) >> self._shift] = np.arange(len(merged))
+
+
+def _sample(keys: Ints, size: int) -> Ints:
+    """About `size` of the keys, from everywhere among them."""
+    return keys[:: max(1, len(keys) // size)]
