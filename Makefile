@@ -29,6 +29,7 @@ test-proofs: setup
 	$(BIN)/python -m pytest -m slow tests/test_certificates.py tests/test_proofs.py
 
 bench: setup
+	$(BIN)/pip install --quiet --editable '.[torch]'
 	$(BIN)/python -m benchmarks
 
 mutants: setup

@@ -1,4 +1,4 @@
-"""The house rules: floors, style, types, sizes, and what public text may say."""
+"""The house rules: floors, style, types, sizes, links, and what public text may say."""
 
 from __future__ import annotations
 
@@ -58,3 +58,16 @@ def test_relative_links_in_documents_lead_somewhere() -> None:
     for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("proofs/**/*.md")]:
         for target in re.findall(r"\]\((?!https?:|#|mailto:)([^)#\s]+)", path.read_text()):
             assert (path.parent / target).exists(), f"{path.relative_to(ROOT)}: {target}"
+
+
+def test_public_text_names_no_machine() -> None:
+    """No path of one machine, and no host of a package registry, in anything that is shipped."""
+    listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True, cwd=ROOT)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    named = re.compile(r"/(?:home|root|Users|work|opt)/\w|\b(?:pypi|npmjs|debian)\.(?:org|io)\b")
+    kinds = (".py", ".md", ".toml", ".v", ".json", ".sh", "Makefile")
+    for name in listed.stdout.split():
+        if name.endswith(kinds) and name != "tests/test_house.py":
+            found = named.search((ROOT / name).read_text(errors="replace"))
+            assert found is None, f"{name}: {found and found[0]}"

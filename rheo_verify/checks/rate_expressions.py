@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 
 from rheo_verify.checks.closed_forms import LayerRates
 from rheo_verify.errors import InputError
-from rheo_verify.probability.rationals import ONE, ZERO, Rational, exact, text, total
+from rheo_verify.probability.rationals import ONE, ZERO, Rational, exact, total
 
 NAMES = {
     "rheo": "rheo",
@@ -258,9 +258,3 @@ class _Parser:
     def check(self, depth: int) -> None:
         if depth > DEEPEST:
             raise InputError("RV503", f"an expression is nested at most {DEEPEST} deep")
-
-
-def quantity_text(found: Linear) -> str:
-    """A sum in a fixed form, for reports."""
-    parts = [f"{text(c)}*{name}" for name, c in sorted(found.coefficients.items())]
-    return " + ".join([*parts, *([text(found.constant)] if found.constant or not parts else [])])

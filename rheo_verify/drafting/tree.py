@@ -49,9 +49,3 @@ Tree: TypeAlias = tuple[Node, ...]
 def children_of(tree: Iterable[Node], slots: SlotPath) -> list[Node]:
     """The children of a node in slot order."""
     return sorted((node for node in tree if node.slots[:-1] == slots), key=lambda node: node.slots)
-
-
-def is_ancestor_closed(tree: Tree) -> bool:
-    """Whether every node's parent is in the tree (claim `scores-never-increase`)."""
-    present = {node.slots for node in tree} | {()}
-    return all(node.slots[:-1] in present for node in tree)

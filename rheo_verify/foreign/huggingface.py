@@ -47,7 +47,8 @@ def _define() -> Any:
         transformers: Any = importlib.import_module("transformers")
         output: Any = importlib.import_module("transformers.modeling_outputs").CausalLMOutputWithPast
     except ImportError as error:  # pragma: no cover - depends on the environment
-        raise InputError("RV106", f"TableLM needs torch and transformers: {error}") from None
+        message = f"TableLM needs torch and transformers: pip install 'rheo-verify[torch]' ({error})"
+        raise InputError("RV600", message) from None
 
     cache_name = "cache" if "cache" in output.__dataclass_fields__ else "past_key_values"
 

@@ -16,7 +16,6 @@ from typing import Any
 from rheo_verify.errors import InputError
 from rheo_verify.models.model import Context, Model, NextToken, token_names
 from rheo_verify.probability.distributions import Row, distribution
-from rheo_verify.probability.rationals import text
 
 LARGEST_FILE = 32 * 2**20
 TABLES = ("target", "draft", "sampling_draft")
@@ -84,11 +83,6 @@ def digest(path: str | Path) -> str:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:8]
     except OSError as error:
         raise InputError("RV103", f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def row_to_data(row: Row) -> list[str]:
-    """A row as it stands in a file."""
-    return [text(value) for value in row]
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.sparse import SparseRow
 
 Array: TypeAlias = Any
@@ -44,11 +43,6 @@ def law_array(law: Any, like: Array) -> Array:
     values = torch.as_tensor(law.values, dtype=like.dtype, device=like.device)
     index = torch.tensor(law.tokens, dtype=torch.int64, device=like.device)
     return torch.zeros_like(like).index_put_((index,), values)
-
-
-def row_tuple(array: Array) -> Row:
-    """The inverse of `row_array`."""
-    return tuple(array)
 
 
 def positive_part(array: Array) -> Array:

@@ -37,12 +37,12 @@ def check_plot_file(path: str) -> None:
 
 
 def draw(cycles: Sequence[Cycle], temperatures: Sequence[AtTemperature], title: str, path: str) -> None:
-    """Write the picture. Raises `InputError` RV103 where it cannot be written, or matplotlib is not installed."""
+    """Write the picture. Raises `InputError` RV103 where it cannot be written, RV600 without matplotlib."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
     except ImportError:
-        raise InputError("RV103", "--plot needs matplotlib: pip install 'rheo-verify[plot]'") from None
+        raise InputError("RV600", "--plot needs matplotlib: pip install 'rheo-verify[plot]'") from None
     panels = 2 if temperatures else 1
     with mpl.rc_context({"svg.hashsalt": "rheo_verify", "font.size": 10, "svg.fonttype": "path"}):
         figure = Figure(figsize=(5.2 * panels, 4.6), layout="constrained")
