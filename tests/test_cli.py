@@ -376,3 +376,13 @@ def test_more_bad_input(capsys: pytest.CaptureFixture[str], flags: list[str], me
     code, _, err = invoke(capsys, "replay", "model=table-1,depth=1:tree:1")
     assert code == 2
     assert "FILE@DIGEST" in err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_an_output_that_cannot_be_written_is_one_line() -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "rheo_verify", "table1"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=ROOT)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "the output cannot be written" in done.stderr

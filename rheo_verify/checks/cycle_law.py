@@ -170,7 +170,8 @@ def joint_law(laws: CycleLaws, context: Context, length: int) -> tuple[Law[Token
     finished: Law[TokenPath] = {}
     cycles = ZERO
     for done in range(length):
-        for tokens in [tokens for tokens in open_prefixes if len(tokens) == done]:
+        started = [tokens for tokens in open_prefixes if len(tokens) == done]
+        for tokens in laws.limits.watch(started, every=1):
             probability = open_prefixes.pop(tokens)
             cycles += probability
             for more, given in laws.at(context + tokens).law.items():

@@ -25,6 +25,7 @@ from rheo_verify.verification.layer import LayerRule, sampled_index
 from rheo_verify.verification.optimal_transport import Plan, optimal_transport
 
 LARGEST_ZETA = 20
+MOST_EDGES = 100_000
 _WORD = 2**62
 
 
@@ -70,12 +71,15 @@ def largest_flow(target: Row, sets: Law[frozenset[int]]) -> Optimum:
 
     Capacities are brought to one denominator, so the flow is exact. The cut is the zeta transform's where the
     vocabulary allows it (at most 20 tokens), else the one that the flow leaves. Raises `InputError` RV102 unless the
-    probabilities of the sets sum to one.
+    probabilities of the sets sum to one, RV108 where there are too many of them.
     """
     import networkx
 
     _check_sets(target, sets)
     names = list(sets)
+    edges = sum(map(len, names))
+    if edges > MOST_EDGES:
+        raise InputError("RV108", f"the optimum is a flow over {edges:,} edges here, more than {MOST_EDGES:,}")
     capacities, scale = over_common_denominator([*(sets[name] for name in names), *target])
     graph = networkx.DiGraph()
     graph.add_nodes_from(["source", "sink"])

@@ -43,7 +43,7 @@ def state_from_data(data: Any, source: str = "state") -> Search:
         found = Search(
             Scope(scope["where"], scope["vocab"], scope["denominator"], shapes, scope["largest"]),
             (shape, denominator, offset),
-            tuple(Tally(**{name: int(count) for name, count in tally.items()}) for tally in data["tallies"]),
+            tuple(_tally(tally) for tally in data["tallies"]),
             _instance(data["first"]),
             _instance(data["best"]),
             None if value is None else exact(value),
@@ -51,6 +51,8 @@ def state_from_data(data: Any, source: str = "state") -> Search:
         )
         if len(found.tallies) != len(shapes) or not 0 <= shape <= len(shapes) or denominator < 1 or offset < 0:
             raise ValueError("the cursor or the counts do not fit the scope")
+        if (found.first is None) != (sum(tally.found for tally in found.tallies) == 0):
+            raise ValueError("the counts and the first instance contradict each other")
     except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
         raise InputError("RV504", f"{source}: is not a stored search ({type(error).__name__}: {error})") from None
     return found
@@ -80,8 +82,24 @@ def take_up(scope: Scope, path: str | Path) -> Search | None:
     return found
 
 
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{value!r} is not a count")
+    return value
+
+
+def _tally(data: Any) -> Tally:
+    tally = Tally(*(_count(data[name]) for name in ("pairs", "found", "labelled", "labelled_found")))
+    if tally.found > tally.pairs or tally.labelled_found > tally.labelled:
+        raise ValueError("more instances are found than were looked at")
+    return tally
+
+
 def _instance(data: Any) -> Instance | None:
     if data is None:
         return None
-    rows = (tuple(int(weight) for weight in data[name]) for name in ("draft", "target"))
-    return Instance(int(data["candidates"]), int(data["lead"]), int(data["denominator"]), *rows)
+    draft, target = (tuple(_count(weight) for weight in data[name]) for name in ("draft", "target"))
+    found = Instance(_count(data["candidates"]), _count(data["lead"]), _count(data["denominator"]), draft, target)
+    if not sum(draft) == sum(target) == found.denominator > 0 or len(draft) != len(target):
+        raise ValueError("an instance's rows are not distributions")
+    return found

@@ -18,6 +18,7 @@ from rheo_verify.checks.rate_expressions import holds_for, read_question
 from rheo_verify.checks.search import Scope, Tally, begin, largest_number, search, steps
 from rheo_verify.checks.search_state import state_from_data, state_to_data, store, take_up
 from rheo_verify.checks.verdict import Verdict
+from rheo_verify.cli.main import run
 from rheo_verify.errors import InputError
 from tests.acceptance.acceptance_strategies import by_definition
 
@@ -235,3 +236,27 @@ def test_tallies_add_up():
 def test_states_survive_json():
     ended = search(begin(scope("rheo < optimal", 3, 4, "optimal - rheo")))
     assert state_from_data(json.loads(json.dumps(state_to_data(ended)))) == ended
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: data.update(first=None),
+        lambda data: data["first"]["target"].__setitem__(0, -5),
+        lambda data: data["first"].update(denominator=-5),
+        lambda data: data["tallies"][0].update(found=-5),
+        lambda data: data["tallies"][0].update(found=True),
+        lambda data: data["tallies"][0].update(found=10**30),
+        lambda data: data["tallies"].__setitem__(0, {}),
+    ],
+)
+def test_a_damaged_state_is_refused(damage, tmp_path, capsys):
+    """A stored search is believed only where its parts fit each other."""
+    path = tmp_path / "state.json"
+    command = ["search", "--where", "rrsw > rheo", "--vocab", "4", "--denominator", "4", "--state", str(path)]
+    assert run(command) == 1
+    data = json.loads(path.read_text())
+    damage(data)
+    path.write_text(json.dumps(data))
+    assert run(command) == 2
+    assert "RV504" in capsys.readouterr().err

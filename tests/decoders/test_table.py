@@ -149,3 +149,7 @@ def test_tiny_vocabularies(vocab: int) -> None:
     for row in evaluate_all(REGISTRY.values(), random_model(vocab, 0)):
         assert isinstance(row, Evaluation)
         assert row.as_expected or not row.entry.lossless, row.entry.name
+
+
+def test_the_time_limit_is_looked_at_between_contexts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["decoders", "specinfer", "--vocab", "12", "--time-limit", "0.01"]) == 3
