@@ -124,7 +124,7 @@ class NodeTable:
             range(1, len(self._found)), key=lambda index: (order(self._found[index]), self._found[index].slots)
         )
         ranked.append(0)
-        place = np.empty(len(ranked), dtype=np.uint16 if len(ranked) < 2**16 else np.uint32)
+        place = np.empty(len(ranked), dtype=np.min_scalar_type(len(ranked)))
         place[ranked] = np.arange(len(ranked))
         exact_type: Any = np.int64 if self._largest_scale < 2**63 else object
         self.nodes = [self._found[index] for index in ranked]
