@@ -19,7 +19,7 @@ test: setup
 
 test-models: setup
 	$(BIN)/pip install --quiet --editable '.[torch]'
-	$(BIN)/python -m pytest tests/models tests/foreign tests/testing tests/test_rules.py
+	$(BIN)/python -m pytest tests/models tests/foreign tests/testing tests/test_rules.py tests/acceptance/test_batches.py
 
 test-proofs: setup
 	$(MAKE) -C proofs/rocq -j2
