@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rheo_verify.checks.enumeration import enumerate_design
-from rheo_verify.checks.prefixes import classes_of, grow_prefixes, prefixes_of
+from rheo_verify.checks.prefixes import classes_of, count_leaves, grow_prefixes, prefixes_of
 from rheo_verify.drafting import node_table as node_table_module
 from rheo_verify.drafting.all_trees import enumerate_trees
 from rheo_verify.drafting.best_first import best_first
@@ -105,6 +105,7 @@ def test_growing_classes_is_best_first_enumerated(instance: tuple[Model, TreeDes
     lazy = law_of(lambda chance: tuple(map(everything, best_first(chance, model, (), design))))
     assert {tuple(map(everything, tree)): p for tree, p in grown.items()} == lazy
     assert classes_of(prefixes_of(grown)) == grown
+    assert count_leaves(prefixes_of(grown)) == len(grown)
 
 
 @given(instances(most=300), st.sampled_from([exact(0), exact("1/7"), exact("1/2")]))

@@ -10,7 +10,7 @@ from rheo_verify.checks.emission import Comparison, Emission, compare
 from rheo_verify.checks.examples import example_draws
 from rheo_verify.checks.layers import LayerLaws, StepViolation, step_violations
 from rheo_verify.checks.prefix_emission import prefix_emission
-from rheo_verify.checks.prefixes import Prefix, classes_of, grow_prefixes, leaves, prefixes_of
+from rheo_verify.checks.prefixes import Prefix, classes_of, count_leaves, grow_prefixes, prefixes_of
 from rheo_verify.checks.structure import Blame, SlotFault, blame, slot_faults
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.drafting.all_trees import AllTrees, enumerate_trees
@@ -223,7 +223,7 @@ def _budgets(
 ) -> tuple[tuple[Rational, ...], Literal["global", "local"]]:
     """Total variation at each budget, by comparing laws; by the local identities where that is a proof and cheaper."""
     full = engine.design.budget
-    classes = sum(1 for _ in leaves(engine.at(context).prefixes))
+    classes = count_leaves(engine.at(context).prefixes)
     if adapted and cycles == 1 and classes * full > GLOBAL_AT_EVERY_BUDGET and not at_full.total_variation:
         return (ZERO,) * full, "local"
     nodes = most_nodes(engine.design, engine.model.vocab)

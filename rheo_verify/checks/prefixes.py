@@ -96,6 +96,16 @@ def leaves(root: Prefix, budget: int | None = None) -> Iterator[tuple[Tree, Rati
             stack.extend((there, (*tree, node)) for node, there in reversed(here.following.items()))
 
 
+def count_leaves(root: Prefix) -> int:
+    """How many classes there are at the full budget."""
+    count, stack = 0, [root]
+    while stack:
+        following = stack.pop().following
+        count += not following
+        stack.extend(following.values())
+    return count
+
+
 def classes_of(root: Prefix, budget: int | None = None) -> Law[Tree]:
     """The law of T_k."""
     return dict(leaves(root, budget))
