@@ -41,7 +41,7 @@ from rheo_verify.probability.rationals import Rational, ratio
 CHUNK = 8192
 _LARGEST_INT64 = 2**63 - 1
 _DEGREE = {"top_k": 1, "single_top1": 1, "single_sampled": 2, "upper_bound": 2, "optimal": 2, "rheo": 4, "rrsw": 4}
-"""A rate's `whole`, and everything on the way to it, is at most D to this power (docs/acceptance.md)."""
+"""A rate's `whole`, and everything on the way to it, is at most D to this power (docs/explanation/acceptance.md)."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The sampled audit of any engine, from a transcript: JSON lines, one emitted token a line (docs/models.md).
+"""The sampled audit of any engine, from a transcript: JSON lines, one emitted token a line (docs/reference/transcripts.md).
 
     {"id": "r1", "token": 17, "logprobs": {"17": -0.51, "4": -1.6}, "rest": 0.197, "drafts": [17, 4], "leaf": false}
 

@@ -12,7 +12,7 @@ from typing import Any
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError
 
-EXAMPLES = """one line a token (docs/models.md):
+EXAMPLES = """one line a token (docs/reference/transcripts.md):
   {"id": "r1", "token": 17, "logprobs": {"17": -0.51, "4": -1.6}, "rest": 0.197, "drafts": [17, 4], "leaf": false}
 
 examples:

@@ -20,7 +20,7 @@ def add(subparsers: Any) -> None:
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="claim ids (docs/claims.md); default: all")
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="claim ids (docs/reference/claims.md); default: all")
     parser.add_argument("--level", type=int, choices=(0, 1, 2, 3), help="only the checks of this level")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)

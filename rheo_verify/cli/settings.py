@@ -38,7 +38,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """--model FILE, or --vocab V --seed S; --support S."""
     group = parser.add_argument_group("model")
     group.add_argument(
-        "--model", metavar="FILE", help="a model file (docs/model-files.md), or the name of a shipped one"
+        "--model", metavar="FILE", help="a model file (docs/reference/model-files.md), or the name of a shipped one"
     )
     group.add_argument("--vocab", type=int, metavar="V", help="random tables over V tokens (default: 4)")
     group.add_argument("--seed", type=int, metavar="S", help="seed of the random tables (default: 0)")

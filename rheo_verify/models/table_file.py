@@ -1,4 +1,4 @@
-"""Toy models as JSON files (format: docs/model-files.md).
+"""Toy models as JSON files (format: docs/reference/model-files.md).
 
 Keys: `vocab`, `target`, `draft`, optional `sampling_draft` and `tokens`. A table is one context-free row, or an
 object from context (`""`, `"0"`, `"0 2"`: token ids) to row. A row holds integers (weights) or strings (``"3/10"``).
