@@ -1,4 +1,4 @@
-"""Sphinx: `make docs`. Pages are Markdown; the command line and the API are read from the source when the site is built."""
+"""Sphinx: `make docs`. Pages are Markdown; what the source knows is read from it when the site is built."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import rheo_verify  # noqa: E402
 
 project = "rheo_verify"
 author = "the rheo_verify authors"
-copyright = "the rheo_verify authors, Apache-2.0"  # noqa: A001
+copyright = "the rheo_verify authors, Apache-2.0"
 version = release = rheo_verify.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "generated"]
 html_theme = "furo"

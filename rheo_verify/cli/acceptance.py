@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
+from rheo_verify.cli.messages import note
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
 
@@ -155,7 +156,7 @@ def _compare(
     if args.plot is not None:
         numbers = f"K={design.pool} W={design.beam} D={design.depth} R={design.budget}"
         draw(cycles, points, f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}", args.plot)
-        print(f"wrote {args.plot}", file=sys.stderr)
+        note(f"wrote {args.plot}")
     if args.json:
         sys.stdout.write(json.dumps(compare_data(tempered, context, design, cycles, points), indent=1) + "\n")
     else:

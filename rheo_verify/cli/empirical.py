@@ -135,7 +135,7 @@ def _text(args: argparse.Namespace) -> str:
         try:
             return Path(args.prompt_file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError("RV103", f"{args.prompt_file}: cannot be read ({error})") from None
+            raise InputError("RV120", f"--prompt-file {args.prompt_file}: cannot be read ({error})") from None
     return default_text()
 
 

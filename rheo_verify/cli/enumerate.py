@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
+from rheo_verify.cli.messages import note
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
 
@@ -113,4 +114,4 @@ def _write_certificate(result: Enumeration, path: str) -> None:
     except OSError as error:
         raise InputError("RV703", f"--certificate {path}: cannot be written ({error.strerror or error})") from None
     how = f"coqc {path}" if path.endswith(".v") else f"python proofs/check_certificate.py {path}"
-    print(f"certificate written; recheck it with: {how}", file=sys.stderr)
+    note(f"certificate written; recheck it with: {how}")

@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import Any
 
+from rheo_verify.cli.messages import Loudness, loudness
+
 
 def add(subparsers: Any) -> None:
     """Register the command."""
@@ -40,5 +42,5 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _progress(what: str) -> None:
-    if sys.stderr.isatty() and what:
+    if sys.stderr.isatty() and loudness() > Loudness.QUIET and what:
         print(f"\r\033[K{what} …", end="", file=sys.stderr, flush=True)

@@ -8,6 +8,8 @@ import sys
 import time
 from typing import Any
 
+from rheo_verify.cli.messages import Loudness, loudness
+
 EPILOG = """
 rates:      rheo  rrsw  topk  optimal  bound  single (one sampled draft token)  top1 (one top-1 draft token)
 question:   comparisons of sums of rates, with and, or, not and parentheses: "optimal - rheo >= 1/3 and rrsw < rheo"
@@ -70,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _say(line: str) -> None:
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and loudness() > Loudness.QUIET:
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
 
+from rheo_verify.cli.messages import note
 from rheo_verify.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,16 +75,14 @@ class Settings:
     model: Model
     design: TreeDesign
     rule: LayerRule
+    digest: str | None = None
 
     def text(self) -> str:
         """``vocab=6,m=2``: what differs from the defaults, with a digest of the model file."""
-        from rheo_verify.models.shipped import find_model
-        from rheo_verify.models.table_file import digest
-
         parts = []
         for key, value in self.values.items():
             if key == "model" and value is not None:
-                parts.append(f"model={quote(os.fsencode(value), safe='/._-')}@{digest(find_model(value))}")
+                parts.append(f"model={quote(os.fsencode(value), safe='/._-')}@{self.digest}")
             elif value != DEFAULTS[key]:
                 parts.append(f"{key}={quote(str(value), safe='/')}")
         return ",".join(parts) or "default"
@@ -96,14 +95,17 @@ def from_arguments(args: argparse.Namespace) -> Settings:
         raise InputError("RV106", "--model needs the name of a file")
     if "model" in given and ("vocab" in given or "seed" in given):
         raise InputError("RV106", "--model and --vocab/--seed exclude each other: give one of them")
+    if "model" in given and _can_be_read_once(given["model"]):
+        note(f"{given['model']} is no file that can be read again: to replay what follows, save the model in one")
     return _build({**DEFAULTS, **given})
+
+
+def _can_be_read_once(name: str) -> bool:
+    return os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)
 
 
 def from_text(written: str) -> Settings:
     """The inverse of `Settings.text`. Raises `InputError` RV109 when it does not fit, or its model file has changed."""
-    from rheo_verify.models.shipped import find_model
-    from rheo_verify.models.table_file import digest
-
     values = dict(DEFAULTS)
     for part in written.split(",") if written != "default" else []:
         key, equals, value = part.partition("=")
@@ -112,15 +114,12 @@ def from_text(written: str) -> Settings:
         values[key] = os.fsdecode(unquote_to_bytes(value))
         if key in _NUMBERS:
             values[key] = _number(key, value)
+    expected = None
     if values["model"] is not None:
         values["model"], at, expected = values["model"].rpartition("@")
         if not at or not values["model"]:
             raise InputError("RV109", "a model in a replay string is written FILE@DIGEST, as enumerate prints it")
-        found = digest(find_model(values["model"]))
-        if found != expected:
-            message = f"{values['model']} has changed since the replay string was made ({expected}, now {found})"
-            raise InputError("RV109", message)
-    return _build(values)
+    return _build(values, expected)
 
 
 def _number(key: str, value: str) -> int:
@@ -129,12 +128,12 @@ def _number(key: str, value: str) -> int:
     return int(value)
 
 
-def _build(values: dict[str, Any]) -> Settings:
+def _build(values: dict[str, Any], expected: str | None = None) -> Settings:
     from rheo_verify.drafting.design import TreeDesign
     from rheo_verify.models.model import truncate_sampling
     from rheo_verify.models.random_tables import random_model
     from rheo_verify.models.shipped import find_model
-    from rheo_verify.models.table_file import load_model
+    from rheo_verify.models.table_file import load_model_and_digest
     from rheo_verify.probability.rationals import exact
 
     design = TreeDesign(
@@ -148,13 +147,17 @@ def _build(values: dict[str, Any]) -> Settings:
         ties=values["ties"],
         verification=values["verification"],
     )
+    digest = None
     if values["model"] is not None:
-        model = load_model(find_model(values["model"]))
+        model, digest = load_model_and_digest(find_model(values["model"]))
+        if expected not in (None, digest):
+            message = f"{values['model']} has changed since the replay string was made ({expected}, now {digest})"
+            raise InputError("RV109", message)
     else:
         model = random_model(values["vocab"], values["seed"])
     if values["support"] is not None:
         model = truncate_sampling(model, values["support"])
-    return Settings(values, model, design, _rule(values["rule"]))
+    return Settings(values, model, design, _rule(values["rule"]), digest)
 
 
 def _rule(name: str) -> LayerRule:

@@ -29,15 +29,15 @@ LEADS: list[dict[str, Any]] = [
 
 
 def check_plot_file(path: str) -> None:
-    """Raises `InputError` RV106 unless the name ends in .svg or .png, and RV103 if it cannot be written there."""
+    """Raises `InputError` RV106 unless the name ends in .svg or .png, and RV122 if it cannot be written there."""
     if Path(path).suffix.lower() not in FORMATS:
         raise InputError("RV106", f"--plot {path}: the name must end in {' or '.join(FORMATS)}")
     if not Path(path).absolute().parent.is_dir():
-        raise InputError("RV103", f"--plot {path}: there is no such folder")
+        raise InputError("RV122", f"--plot {path}: there is no such folder")
 
 
 def draw(cycles: Sequence[Cycle], temperatures: Sequence[AtTemperature], title: str, path: str) -> None:
-    """Write the picture. Raises `InputError` RV103 where it cannot be written, RV600 without matplotlib."""
+    """Write the picture. Raises `InputError` RV122 where it cannot be written, RV600 without matplotlib."""
     try:
         import matplotlib as mpl
         from matplotlib.figure import Figure
@@ -55,7 +55,7 @@ def draw(cycles: Sequence[Cycle], temperatures: Sequence[AtTemperature], title: 
             metadata = {"Date": None} if path.lower().endswith(".svg") else None
             figure.savefig(path, dpi=150, metadata=metadata)
         except OSError as error:
-            raise InputError("RV103", f"--plot {path}: cannot be written ({error.strerror})") from None
+            raise InputError("RV122", f"--plot {path}: cannot be written ({error.strerror})") from None
 
 
 def _against_lead(axes: Any, cycles: Sequence[Cycle]) -> None:

@@ -161,7 +161,7 @@ def test_states_of_other_searches_and_broken_ones_are_refused(tmp_path):
     with pytest.raises(InputError, match="RV504"):
         state_from_data([])
     path.write_text("{")
-    with pytest.raises(InputError, match="RV103"):
+    with pytest.raises(InputError, match="RV504"):
         take_up(wanted, path)
     with pytest.raises(InputError, match="RV504"):
         store(begin(wanted), tmp_path / "missing" / "state.json")
