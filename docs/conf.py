@@ -17,12 +17,9 @@ version = release = rheo_verify.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "generated"]
 html_theme = "furo"
 html_title = f"rheo_verify {release}"
-html_extra_path: list[str] = []
 exclude_patterns = ["_build"]
 myst_heading_anchors = 4
-myst_links_external_new_tab = False
 suppress_warnings = ["misc.highlighting_failure"]
-nitpicky = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_mock_imports = [
@@ -36,4 +33,3 @@ autodoc_mock_imports = [
     "scipy",
 ]
 html_show_sourcelink = False
-html_last_updated_fmt = ""

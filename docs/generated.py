@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import importlib
-import inspect
 import pkgutil
 import re
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import rheo_verify
 
+ROOT = Path(__file__).resolve().parent.parent
 FLOORS = {
     "probability": ("errors", "limits", "probability"),
     "models": ("models",),
@@ -22,6 +23,8 @@ FLOORS = {
     "testing": ("testing",),
     "report": ("report",),
 }
+INSIDE = ("torch_orders", "torch_random", "torch_tensors")
+"""Modules behind `foreign.answering` that only torch can load; they have no name that others use."""
 MARK = "<!-- generated when the site is built -->"
 
 
@@ -31,7 +34,7 @@ def modules(floor: str) -> list[str]:
     for name in FLOORS[floor]:
         found.append(f"rheo_verify.{name}")
         folder = f"{next(iter(rheo_verify.__path__))}/{name}"
-        found += [f"rheo_verify.{name}.{it.name}" for it in pkgutil.iter_modules([folder])]
+        found += [f"rheo_verify.{name}.{it.name}" for it in pkgutil.iter_modules([folder]) if it.name not in INSIDE]
     return found
 
 
@@ -80,17 +83,23 @@ def _meaning(action: argparse.Action) -> str:
     return ((action.help or "") % {"default": action.default, "prog": "rheo_verify"}).replace("|", "\\|")
 
 
+def proofs_page() -> str:
+    """proofs/README.md, its links to source files as plain code."""
+    written = (ROOT / "proofs" / "README.md").read_text(encoding="utf-8")
+    return re.sub(r"\[`?([^\]`]+)`?\]\((?!#)[^)]*\)", r"`proofs/\1`", written).partition("\n")[2]
+
+
 def fill(app: Any, name: str, source: list[str]) -> None:
-    """Put the generated part where a page asks for it."""
+    """Put the generated part where a page asks for it, and lead links to files outside of docs/ to their pages."""
     if MARK in source[0]:
-        floor = name.rpartition("/")[2]
-        source[0] = source[0].replace(MARK, commands_page() if floor == "command-line" else api_page(floor))
+        page = name.rpartition("/")[2]
+        made = {"command-line": commands_page, "proofs": proofs_page}.get(page, partial(api_page, page))
+        source[0] = source[0].replace(MARK, made())
+    source[0] = source[0].replace("](../../proofs/README.md", "](../reference/proofs.md")
 
 
 def to_rst(app: Any, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
     """Docstrings use single backticks for code, as Markdown does; reST wants two, and its own marks escaped."""
-    if what == "class" and inspect.isclass(found) and issubclass(found, tuple) and not found.__doc__:
-        return
     for number, line in enumerate(lines):
         if line.lstrip().startswith((">>>", "...")):
             continue
@@ -100,12 +109,11 @@ def to_rst(app: Any, what: str, name: str, found: Any, options: Any, lines: list
                 parts[place] = f"``{part.strip('`')}``"
             else:
                 parts[place] = re.sub(r"([*|])", r"\\\1", re.sub(r"(\w)_(?=\W|$)", r"\1\\_", part))
-        lines[number] = re.sub(r"(?<=``)(?=\w)", r"\\ ", "".join(parts)) if False else "".join(parts)
+        lines[number] = "".join(parts)
 
 
 def setup(app: Any) -> dict[str, bool]:
     """Called by Sphinx."""
     app.connect("source-read", fill)
     app.connect("autodoc-process-docstring", to_rst)
-    importlib.invalidate_caches()
     return {"parallel_read_safe": True, "parallel_write_safe": True}
