@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rheo_verify.checks.enumeration import enumerate_design
 from rheo_verify.checks.prefixes import classes_of, count_leaves, grow_prefixes, prefixes_of
-from rheo_verify.drafting import node_table as node_table_module
+from rheo_verify.drafting import expansion as expansion_module
 from rheo_verify.drafting.all_trees import enumerate_trees
 from rheo_verify.drafting.best_first import best_first
 from rheo_verify.drafting.build_then_prune import build_then_prune
@@ -150,7 +150,7 @@ def test_chunks_do_not_matter(instance: tuple[Model, TreeDesign], rows: int) -> 
     model, design = instance
     whole = enumerate_trees(model, (), design)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(node_table_module, "ROWS_AT_ONCE", rows)
+        patch.setattr(expansion_module, "ROWS_AT_ONCE", rows)
         pieces = enumerate_trees(model, (), design)
     assert (pieces.classes, pieces.formed, pieces.trees) == (whole.classes, whole.formed, whole.trees)
 

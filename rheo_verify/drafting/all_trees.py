@@ -16,8 +16,8 @@ import numpy as np
 
 from rheo_verify.drafting.codes import Codes
 from rheo_verify.drafting.design import TreeDesign
-from rheo_verify.drafting.networks import keep_smallest
-from rheo_verify.drafting.node_table import Ints, NodeTable, expansions
+from rheo_verify.drafting.expansion import Ints, expand
+from rheo_verify.drafting.node_table import NodeTable
 from rheo_verify.drafting.pool import pool_at
 from rheo_verify.drafting.tree import Tree
 from rheo_verify.errors import LimitReached
@@ -25,6 +25,9 @@ from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import ZERO, Rational, ratio
+
+ROWS_IN_CACHE = 1 << 14
+"""Rows grouped at once: temporary arrays of 64-bit numbers stay in the cache, and twice as fast."""
 
 
 @dataclass(frozen=True)
@@ -70,21 +73,20 @@ def node_table(model: Model, context: Context, design: TreeDesign, limits: Limit
 class _Rows:
     """Trees under construction, column by column: the best R nodes so far, the next parents, and the weight.
 
-    The probability of row i is `weight[i] / scale[i]`. `scales` are the distinct values of `scale`, `group` which one
-    each row has.
+    The probability of row i is `weight[i] / scales[group[i]]`.
     """
 
     best: list[Ints]
     beam: list[Ints]
     weight: Ints
-    scale: Ints
     scales: Ints
     group: Ints
 
 
 def _root(table: NodeTable) -> _Rows:
-    one = np.ones(1, dtype=table.weight.dtype)
-    return _Rows([], [np.array([table.root])], one, one, one, np.zeros(1, dtype=np.int64))
+    one = np.ones(1, dtype=table.outcomes.weight.dtype)
+    scales = np.ones(1, dtype=table.scale.dtype)
+    return _Rows([], [np.array([table.root])], one, scales, np.zeros(1, dtype=np.uint8))
 
 
 def _grow(table: NodeTable, rows: _Rows, depth: int) -> Iterator[_Rows]:
@@ -92,19 +94,17 @@ def _grow(table: NodeTable, rows: _Rows, depth: int) -> Iterator[_Rows]:
     if depth == table.design.depth:
         yield rows
         return
-    scale = rows.scale
+    scale = rows.scales.take(rows.group)
     for parent in rows.beam:
         scale = scale * table.scale.take(parent)
     scales, group = np.unique(scale, return_inverse=True)
-    for chosen, outcomes in expansions(rows.beam, table.first, table.count):
-        layer = [slot.take(outcome) for outcome in outcomes for slot in table.children]
-        weight = rows.weight.take(chosen)
-        for outcome in outcomes:
-            weight = weight * table.weight.take(outcome)
-        best = keep_smallest([column.take(chosen) for column in rows.best] + layer, table.design.budget)
-        beam = keep_smallest(layer, table.design.beam) if depth + 1 < table.design.depth else []
-        grown = _Rows(best, beam, weight, scale.take(chosen), scales, group.take(chosen))
-        yield from _grow(table, grown, depth + 1)
+    group = group.astype(np.min_scalar_type(len(scales)))
+    sets: list[tuple[list[Ints], int]] = [(rows.best, table.design.budget)]
+    if depth + 1 < table.design.depth:
+        sets.append(([], table.design.beam))
+    for layer in expand(rows.beam, table.outcomes, sets, rows.weight):
+        best, beam = layer.kept[0], layer.kept[1] if len(sets) > 1 else []
+        yield from _grow(table, _Rows(best, beam, layer.weight, scales, layer.repeat(group)), depth + 1)
 
 
 class _Groups:
@@ -117,60 +117,75 @@ class _Groups:
         self.formed = np.zeros(0, dtype=np.int64)
         self._rows: list[tuple[int, ...]] = []
         self._sums: list[dict[int, int]] = []
-        self._bits = max(1, int(table.root).bit_length())
         self._stages: list[Codes] = []
 
     def add(self, rows: _Rows) -> None:
-        code = self._code(rows.best)
-        known, size = len(self._rows), int(code.max()) + 1
+        parts = [slice(low, low + ROWS_IN_CACHE) for low in range(0, len(rows.weight), ROWS_IN_CACHE)]
+        code = np.concatenate([self._look_at([column[part] for column in rows.best]) for part in parts])
+        known, size = len(self._rows), len(self._stages[-1].keys)
         if size > known:
             first = np.empty(size, dtype=np.int64)
             first[code] = np.arange(len(code))
             self._rows += [tuple(int(column[row]) for column in rows.best) for row in first[known:]]
             self._sums += [{} for _ in range(known, size)]
-        counts = np.bincount(code, minlength=len(self._rows))
+        self.trees += len(code)
+        cells, formed, sums = self._add_up(code * len(rows.scales) + rows.group, rows.weight)
+        classes, groups = np.divmod(cells, len(rows.scales))
+        counts = np.bincount(classes, weights=formed, minlength=size).astype(np.int64)
         counts[: len(self.formed)] += self.formed
         self.formed = counts
-        self.trees += len(code)
-        above = self.table.parent.take(rows.best[0])
-        for column in rows.best[1:]:
-            above = np.maximum(above, self.table.parent.take(column))
-        self.not_ancestor_closed += int(np.count_nonzero(above > rows.best[-1]))
-        cells, sums = self._add_up(code * len(rows.scales) + rows.group, rows.weight)
-        for cell, weight in zip(cells.tolist(), sums, strict=True):
-            number, group = divmod(cell, len(rows.scales))
-            scale = int(rows.scales[group])
+        scales = rows.scales.take(groups).tolist()
+        for number, scale, weight in zip(classes.tolist(), scales, sums, strict=True):
             self._sums[number][scale] = self._sums[number].get(scale, 0) + int(weight)
+
+    def _look_at(self, best: list[Ints]) -> Ints:
+        self.not_ancestor_closed += self._not_closed(best)
+        return self._code(best)
+
+    def _not_closed(self, best: list[Ints]) -> int:
+        """How many rows have a node whose parent is not kept: that is one whose parent's number is above the last's."""
+        above = self.table.parent.take(best[0], mode="clip")
+        for column in best[1:]:
+            above = np.maximum(above, self.table.parent.take(column, mode="clip"))
+        return int(np.count_nonzero(above > best[-1]))
 
     def _code(self, columns: list[Ints]) -> Ints:
         """A number for each distinct row of columns, as many columns at a time as fit a 64-bit key."""
-        code, used, stage = np.zeros(len(columns[0]), dtype=np.uint64), 0, 0
+        node = columns[0].dtype
+        numbers, used, stage = np.zeros(len(columns[0]), dtype=np.int64), 0, 0
         while used < len(columns):
-            width = 64 if stage == 0 else 40
-            taken = max(1, width // self._bits)
-            for column in columns[used : used + taken]:
-                code = (code << np.uint64(self._bits)) | column.astype(np.uint64)
-            used += taken
+            keys = np.zeros((len(numbers), 8 // node.itemsize), dtype=node)
+            begin = 0
+            if stage:
+                keys.view(np.uint32)[:, 0] = numbers
+                begin = 4 // node.itemsize
+            some = columns[used : used + keys.shape[1] - begin]
+            for place, column in enumerate(some, begin):
+                keys[:, place] = column
             if stage == len(self._stages):
                 self._stages.append(Codes())
-            numbers = self._stages[stage].of(code)
+            numbers = self._stages[stage].of(keys.view(np.uint64).reshape(-1))
             if len(self._stages[stage].keys) >= 2**24:
                 raise LimitReached("RV202", "more than 16 million classes", f"{self.trees:,} trees were enumerated")
-            code, stage = numbers.astype(np.uint64), stage + 1
+            used, stage = used + len(some), stage + 1
         return numbers
 
-    def _add_up(self, cells: Ints, weights: Ints) -> tuple[Ints, Any]:
-        """Exact sums of weights by cell. A cell's sum never exceeds its scale: that is why 2^53 and 2^63 suffice."""
-        distinct, cells = _compact(cells)
+    def _add_up(self, cells: Ints, weights: Ints) -> tuple[Ints, Ints, Any]:
+        """The distinct cells, their rows' number and exact sum of weights.
+
+        A cell's sum never exceeds its scale: that is why 2^53 and 2^63 suffice.
+        """
+        distinct, cells, formed = _compact(cells)
         if weights.dtype == object:
-            sums = np.zeros(len(distinct), dtype=object)
+            sums = np.zeros(len(formed), dtype=object)
             np.add.at(sums, cells, weights)
-            return distinct, sums
-        if self.table.fits_float:
-            return distinct, np.bincount(cells, weights=weights, minlength=len(distinct))
-        high = np.bincount(cells, weights=weights >> 32, minlength=len(distinct))
-        low = np.bincount(cells, weights=weights & (2**32 - 1), minlength=len(distinct))
-        return distinct, [(int(h) << 32) + int(rest) for h, rest in zip(high, low, strict=True)]
+        elif self.table.fits_float:
+            sums = np.bincount(cells, weights=weights)
+        else:
+            high, low = np.bincount(cells, weights=weights >> 32), np.bincount(cells, weights=weights & (2**32 - 1))
+            sums = (high.astype(np.int64) << 32) + low.astype(np.int64)
+        held = np.flatnonzero(formed)
+        return distinct.take(held), formed.take(held), sums.take(held).tolist()
 
     def tree(self, code: int) -> Tree:
         return tuple(self.table.nodes[number] for number in self._rows[code])
@@ -185,11 +200,10 @@ class _Groups:
         return law
 
 
-def _compact(cells: Ints) -> tuple[Ints, Ints]:
-    """The distinct cells, and each cell's place among them."""
+def _compact(cells: Ints) -> tuple[Ints, Ints, Ints]:
+    """The cells that may occur, each cell's place among them, and how often each occurs."""
     size = int(cells.max()) + 1
-    if size > 16 * len(cells):
-        distinct, places = np.unique(cells, return_inverse=True)
-        return distinct, places
-    present = np.bincount(cells, minlength=size) > 0
-    return np.flatnonzero(present), (np.cumsum(present) - 1).take(cells)
+    if size <= 4 * len(cells):
+        return np.arange(size), cells, np.bincount(cells)
+    distinct, places, formed = np.unique(cells, return_inverse=True, return_counts=True)
+    return distinct, places, formed
