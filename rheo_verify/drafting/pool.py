@@ -111,3 +111,11 @@ def pool_at(model: Model, context: Context, design: TreeDesign) -> Pool:
 def _tail_law(draft: Row, lead: tuple[int, ...]) -> Row | None:
     tail = without(draft, lead)
     return normalise(tail) if has_mass(tail) else None
+
+
+def outcomes_at(model: Model, context: Context, design: TreeDesign) -> int:
+    """How many tokens Y can be at a context (1 when nothing is sampled), without its pool."""
+    if design.pool <= design.lead:
+        return 1
+    lead = set(ranking(model.draft(context))[: design.lead])
+    return max(1, sum(token not in lead for token in support(model.sampling_draft(context))))
