@@ -7,6 +7,7 @@ numbers do, so sorting a tree is sorting integers; that is the only fact the eag
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,37 @@ from rheo_verify.models.model import Context
 from rheo_verify.probability.rationals import ONE, over_common_denominator
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """All that forming, pruning and weighing trees needs to know of the nodes: plain arrays, for any process.
+
+    parent[r]: the number of node r's parent, 0 for children of the root. outcomes: what can follow each node, with the
+    numbers of its children; an outcome's probability is its weight over scale[r], both integers (floats that hold them
+    exactly below 2^53: `fits_float`; dtype object where 2^63 may not hold the products of a whole tree). The root has
+    the last number.
+    """
+
+    depth: int
+    beam: int
+    budget: int
+    root: int
+    parent: Ints
+    outcomes: Outcomes
+    scale: Ints
+    fits_float: bool
+
+    def to_data(self) -> list[Any]:
+        """The same as JSON data."""
+        arrays = (self.parent, self.scale, self.outcomes.first, self.outcomes.count, *self.outcomes.children)
+        weights = [int(weight) for weight in self.outcomes.weight.tolist()]
+        return [self.depth, self.beam, self.budget, self.root, [array.tolist() for array in arrays], weights]
+
+
 class NodeTable:
     """The possible nodes, and for each that can be expanded its outcomes: one for every token Y can be.
 
-    nodes[r]: the node numbered r. parent[r]: its parent's number, 0 for children of the root. outcomes: what can follow
-    each node, with the numbers of its children; an outcome's probability is its weight over scale[r], both integers
-    (floats that hold them exactly below 2^53, dtype object where 2^63 may not hold the products of a whole tree).
-    trees: how many unpruned trees there are, counted by recursion over the layers. The root has the last number.
+    nodes[r]: the node numbered r. numbers: what follows what, and how probably. trees: how many unpruned trees there
+    are, counted by recursion over the layers.
     """
 
     def __init__(self, design: TreeDesign, pool_of: Callable[[Context], Pool], limits: Limits | None = None) -> None:
@@ -119,15 +144,21 @@ class NodeTable:
         place = np.empty(len(ranked), dtype=np.min_scalar_type(len(ranked)))
         place[ranked] = np.arange(len(ranked))
         self.nodes = [self._found[index] for index in ranked]
-        self.root = len(ranked) - 1
         above = np.array(self._parent)[ranked]
-        self.parent = np.where(above == 0, 0, place[above]).astype(place.dtype)
         first, count, scale = self._outcomes()
         exact_type: Any = np.int64 if self._largest_scale < 2**63 else object
-        self.scale = np.array(scale, dtype=exact_type)[ranked]
-        self.fits_float = self._largest_scale < 2**53
-        weight = np.array(self._weight, dtype=np.float64 if self.fits_float else exact_type)
-        self.outcomes = Outcomes(first[ranked], count[ranked], ascending(place[np.array(self._children)]), weight)
+        fits_float = self._largest_scale < 2**53
+        weight = np.array(self._weight, dtype=np.float64 if fits_float else exact_type)
+        self.numbers = Numbers(
+            self.design.depth,
+            self.design.beam,
+            self.design.budget,
+            len(ranked) - 1,
+            np.where(above == 0, 0, place[above]).astype(place.dtype),
+            Outcomes(first[ranked], count[ranked], ascending(place[np.array(self._children)]), weight),
+            np.array(scale, dtype=exact_type)[ranked],
+            fits_float,
+        )
 
 
 def _count(columns: list[Ints], times: Ints) -> Iterator[tuple[tuple[int, ...], int]]:
