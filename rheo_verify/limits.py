@@ -19,7 +19,8 @@ class Limits:
     """When long work must stop.
 
     deadline: in seconds of `time.monotonic()`. trees: how many unpruned trees may be formed. progress: called with
-    `(what, done, total)`, total 0 where it is not known. memory: bytes that this process may hold. `covered` says how far the work got, in words.
+    `(what, done, total)`, total 0 where it is not known. memory: bytes that this process may hold. `covered` says how
+    far the work got, in words.
     """
 
     deadline: float | None = None

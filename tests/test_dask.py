@@ -68,5 +68,5 @@ def test_trees_are_the_same(cluster: Any, capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_nobody_at_the_address() -> None:
-    with pytest.raises(InputError, match="RV802: --scheduler tcp://127.0.0.1:9: no cluster answers there"):
+    with pytest.raises(InputError, match=r"RV802: --scheduler tcp://127\.0\.0\.1:9: no cluster answers there"):
         list(results(Job("squares", [], work, "", [1]), Workers("dask", scheduler="tcp://127.0.0.1:9")))

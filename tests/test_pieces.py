@@ -127,7 +127,7 @@ def test_a_directory_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "rheo_verify-checkpoint.json").write_text("{")
     with pytest.raises(InputError, match="damaged"):
         Store(tmp_path)
-    with pytest.raises(InputError, match="RV801.*cannot be used"):
+    with pytest.raises(InputError, match=r"RV801.*cannot be used"):
         Store(tmp_path / "holiday.jpg")
 
 

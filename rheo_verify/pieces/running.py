@@ -6,6 +6,7 @@ pieces in its hands with it; they are handed out again, a few times.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections import deque
 from collections.abc import Iterator
@@ -165,12 +166,12 @@ def _executor(workers: Workers) -> Iterator[_Executors]:
 
 def _dask(workers: Workers) -> Iterator[_Executors]:
     try:
-        from distributed import Client
+        distributed: Any = importlib.import_module("distributed")
     except ImportError:
         message = "--backend dask needs the package distributed: pip install 'rheo_verify[dask]'"
         raise InputError("RV600", message) from None
     try:
-        client = Client(workers.scheduler, timeout="10s", set_as_default=False)
+        client = distributed.Client(workers.scheduler, timeout="10s", set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise InputError("RV802", f"--scheduler {workers.scheduler}: no cluster answers there ({error})") from None
     try:
