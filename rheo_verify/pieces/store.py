@@ -74,12 +74,12 @@ class Store:
 
 
 def _write(path: Path, data: Data) -> None:
-    """A reader, or a rerun after a crash, sees the whole file or none."""
+    """A reader, or a rerun after the process was killed, sees the whole file or none.
+
+    Waiting for the disk as well would cost more than the work: after a power failure a file may be refused as damaged.
+    """
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    with part.open("w", encoding="utf-8") as file:
-        json.dump(data, file, separators=(",", ":"), allow_nan=False)
-        file.flush()
-        os.fsync(file.fileno())
+    part.write_text(json.dumps(data, separators=(",", ":"), allow_nan=False), encoding="utf-8")
     os.replace(part, path)
 
 
