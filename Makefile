@@ -1,12 +1,13 @@
 # make test   set up and run all tests that `pytest` runs (the README's test line)
 # make test-models  the tests that need torch and transformers
 # make test-proofs  build and recheck the Rocq proofs (needs coq and mathcomp)
+# make test-scale   work in pieces on a Dask cluster of two workers, one of them killed
 # make bench  the benchmarks of the exact engine, as ratios within one run
 # make mutants  mutation testing of the core with mutmut (an hour or so; not part of CI)
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup test test-models test-proofs bench mutants
+.PHONY: setup test test-models test-proofs test-scale bench mutants
 setup: $(BIN)/.installed
 
 $(BIN)/.installed: pyproject.toml
@@ -27,6 +28,10 @@ test-proofs: setup
 	$(MAKE) -C proofs/rocq coqchk
 	$(MAKE) -C proofs/rocq mutants
 	$(BIN)/python -m pytest -m slow tests/test_certificates.py tests/test_proofs.py
+
+test-scale: setup
+	$(BIN)/pip install --quiet --editable '.[dask]'
+	$(BIN)/python -m pytest -m slow tests/test_dask.py
 
 bench: setup
 	$(BIN)/pip install --quiet --editable '.[torch]'
