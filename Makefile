@@ -4,7 +4,7 @@ BIN := .venv/bin
 DOCS := .venv-docs/bin
 LOWEST := .venv-lowest/bin
 
-.PHONY: help setup test test-models test-proofs test-packaging test-lowest docs pages api bench mutants
+.PHONY: help setup test test-models test-proofs test-scale test-packaging test-lowest docs pages api bench mutants
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
@@ -52,6 +52,10 @@ pages: setup ## write what is generated and committed: claims, proofs, pictures,
 
 api: setup ## renew tests/public_api.txt, the list of public names
 	$(BIN)/python -m tests.public_api
+
+test-scale: setup ## work in pieces on a Dask cluster of two workers, one of them killed
+	$(BIN)/pip install --quiet --editable '.[dask]'
+	$(BIN)/python -m pytest -m slow tests/test_dask.py
 
 bench: setup ## the benchmarks of the exact engine, as ratios within one run
 	$(BIN)/pip install --quiet --editable '.[torch]'

@@ -31,5 +31,6 @@ autodoc_mock_imports = [
     "sympy",
     "z3",
     "scipy",
+    "distributed",
 ]
 html_show_sourcelink = False

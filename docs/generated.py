@@ -18,6 +18,7 @@ FLOORS = {
     "drafting": ("drafting",),
     "verification": ("verification",),
     "decoders": ("decoders",),
+    "pieces": ("pieces",),
     "checks": ("checks",),
     "foreign": ("foreign",),
     "testing": ("testing",),

@@ -52,6 +52,10 @@ def test_codes_are_registered_used_and_documented() -> None:
     assert used == set(errors.CODES)
     pages = {path.stem for path in (ROOT / "docs" / "codes").glob("RV*.md")}
     assert pages == set(errors.CODES)
+    listed = (ROOT / "docs" / "codes" / "README.md").read_text()
+    for code, words in errors.CODES.items():
+        assert f"- [{code}]({code}.md): {words}\n" in listed
+        assert (ROOT / "docs" / "codes" / f"{code}.md").read_text().startswith(f"# {code}: {words}\n"), code
 
 
 def test_public_text_names_no_machine() -> None:

@@ -327,7 +327,7 @@ def test_doctor_says_what_is_missing_broken_or_too_old(
     assert [found[name].found for name in ("networkx", "sympy", "rocq", "browser")] == [None] * 4
     assert run(["doctor", "--need", "rocq"]) == 3
     out = capsys.readouterr().out
-    assert "missing: numpy, networkx, gmpy2, rocq" in out
+    assert "missing: numpy, networkx, joblib, gmpy2, rocq" in out
     assert "apt install coq" in out
     assert "pip install 'numpy>=1.26'" in out
     with pytest.raises(InputError, match="RV106"):

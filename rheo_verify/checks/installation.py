@@ -18,7 +18,7 @@ import rheo_verify
 from rheo_verify.errors import InputError
 
 _DISTRIBUTION = "rheo-verify"
-_LEAST = {"numpy": "1.26", "rich": "13.7", "gmpy2": "2.1.5", "networkx": "3.2"}
+_LEAST = {"numpy": "1.26", "rich": "13.7", "gmpy2": "2.1.5", "networkx": "3.2", "joblib": "1.3"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -73,6 +73,7 @@ def look() -> Installation:
         _core("numpy", "arrays of integers and floats"),
         _core("rich", "progress"),
         _core("networkx", "the optimum as a largest flow"),
+        _core("joblib", "work on several cores"),
         Part("gmpy2", "core", _version("gmpy2"), "fast rationals (without it: fractions.Fraction, slower)", _PLAIN),
         torch,
         _extra("transformers", "torch", "empirical, inspect: real checkpoints"),
@@ -80,6 +81,7 @@ def look() -> Installation:
         _extra("sympy", "proofs", "prove: level 2"),
         _extra("z3", "proofs", "prove: level 2", "z3-solver"),
         _extra("matplotlib", "plot", "acceptance compare --plot"),
+        _extra("distributed", "dask", "--backend dask"),
         _extra("hypothesis", "testing", "rheo_verify.testing.strategies"),
         _extra("pytest", "testing", "rheo_verify.testing, the pytest plugin"),
         _rocq(),

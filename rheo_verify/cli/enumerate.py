@@ -21,6 +21,7 @@ EXAMPLES = """examples:
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --proxy 1/4
   rheo_verify enumerate --vocab 8 --k 4 --beam 4 --depth 5 --budget 16 --method classes --json
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --certificate table-1.v
+  rheo_verify enumerate --vocab 6 --depth 5 --method exhaustive --jobs 2 --checkpoint finished/
 
 """
 
@@ -61,6 +62,7 @@ def add(subparsers: Any) -> None:
         "(self-contained, for coqc)",
     )
     group.add_argument("--json", action="store_true", help="print one JSON object")
+    settings.add_work_arguments(parser)
     parser.set_defaults(run=run)
 
 
@@ -80,12 +82,21 @@ def run(args: argparse.Namespace) -> int:
     if args.certificate is not None and not args.certificate.endswith((".json", ".v")):
         raise InputError("RV703", f"--certificate {args.certificate}: the name must end in .json or .v")
     chosen = settings.from_arguments(args)
+    workers, store = settings.workers_from(args)
+    memory = settings.memory_from(args)
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     with ProgressBar() as bar:
-        limits = Limits(deadline, args.max_trees, bar.update)
+        limits = Limits(deadline, args.max_trees, bar.update, memory)
         try:
             result = enumerate_design(
-                chosen.model, chosen.design, chosen.rule, method=args.method, cycles=args.cycles, limits=limits
+                chosen.model,
+                chosen.design,
+                chosen.rule,
+                method=args.method,
+                cycles=args.cycles,
+                limits=limits,
+                workers=workers,
+                store=store,
             )
         except (LimitReached, KeyboardInterrupt) as stop:
             why = stop.message if isinstance(stop, LimitReached) else "interrupted"

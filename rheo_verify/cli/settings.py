@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
@@ -14,6 +15,8 @@ from rheo_verify.errors import InputError
 if TYPE_CHECKING:
     from rheo_verify.drafting.design import TreeDesign
     from rheo_verify.models.model import Model
+    from rheo_verify.pieces import Store, Workers
+    from rheo_verify.pieces.running import Backend
     from rheo_verify.verification.layer import LayerRule
 
 DEFAULTS: dict[str, Any] = {
@@ -65,6 +68,37 @@ def add_design_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("sampling", "ranking"),
         help="whose q~ verification uses: the sampling draft's, or (broken) the ranking draft's (default: sampling)",
     )
+
+
+def add_work_arguments(parser: argparse.ArgumentParser) -> None:
+    """Who does long work, and where finished pieces of it are kept."""
+    group = parser.add_argument_group("long work (docs/how-to/long-runs.md)")
+    group.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core, for long runs only)")
+    group.add_argument("--backend", choices=("loky", "dask", "serial"), help="who does the pieces (default: loky)")
+    group.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, e.g. tcp://host:8786")
+    group.add_argument("--checkpoint", metavar="DIR", help="keep finished pieces here, and take them up from here")
+    group.add_argument("--memory-limit", metavar="SIZE", help="end as INCONCLUSIVE above it, e.g. 500M or 2G a process")
+
+
+def workers_from(args: argparse.Namespace) -> tuple[Workers, Store | None]:
+    """From the parsed arguments. Raises `InputError`."""
+    from rheo_verify.pieces import Store, Workers
+
+    backend: Backend = args.backend or ("dask" if args.scheduler is not None else "loky")
+    workers = Workers(backend, args.jobs, args.scheduler)
+    return workers, None if args.checkpoint is None else Store(args.checkpoint)
+
+
+def memory_from(args: argparse.Namespace) -> int | None:
+    """`--memory-limit` in bytes. Raises `InputError` RV106."""
+    if args.memory_limit is None:
+        return None
+    found = re.fullmatch(r"(\d{1,12})([KMGT]?)(?:i?B)?", args.memory_limit, re.IGNORECASE | re.ASCII)
+    if found is None or not int(found[1]):
+        raise InputError("RV106", f"--memory-limit {args.memory_limit!r} must be a size like 500M or 2G")
+    power: int = " KMGT".index(found[2].upper() or " ")
+    size: int = int(found[1]) * 1024**power
+    return size
 
 
 @dataclass(frozen=True)
