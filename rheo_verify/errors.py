@@ -50,6 +50,7 @@ CODES: dict[str, str] = {
     "RV107": "the class method is not valid for this design",
     "RV108": "the enumeration would be too large",
     "RV109": "a replay string does not fit",
+    "RV110": "an output file cannot be written",
     "RV201": "the time limit was reached",
     "RV202": "the limit on trees was reached",
     "RV203": "interrupted",

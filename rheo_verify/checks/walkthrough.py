@@ -16,7 +16,7 @@ from rheo_verify.drafting.validity import why_not_lazy
 from rheo_verify.errors import InputError
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.distributions import Row
-from rheo_verify.probability.rationals import Rational
+from rheo_verify.probability.rationals import ZERO, Rational
 from rheo_verify.probability.replay import ReplayChance
 from rheo_verify.verification.layer import LayerLaw, LayerRule, Outcome
 from rheo_verify.verification.walk import verify_layer
@@ -74,6 +74,15 @@ def walk_through(
         layers, emitted = _all_layers(laws, tree), None
     pools = _pools(model, context, design, (*tree, *pruned))
     return Walkthrough(model, design, rule, pools, tree, pruned, drafted, layers, emitted, chance.probability)
+
+
+def walkthrough_of(
+    model: Model, design: TreeDesign, rule: LayerRule, tree: Tree, context: Context = ()
+) -> Walkthrough:
+    """A kept tree by itself, of which no run is known: nothing pruned is shown, and `drafted` is not known (zero)."""
+    layers = _all_layers(LayerLaws(model, context, rule), tree)
+    pools = _pools(model, context, design, tree)
+    return Walkthrough(model, design, rule, pools, tree, (), ZERO, layers, None, ZERO)
 
 
 def _pools(

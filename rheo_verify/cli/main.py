@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import importlib
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 
@@ -52,7 +53,9 @@ def parser() -> argparse.ArgumentParser:
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Parse and run one command; the exit code (see EXIT_CODES)."""
-    args = parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else list(argv)
+    args = parser().parse_args(given)
+    args.command_line = shlex.join(["python", "-m", "rheo_verify", *given])
     try:
         code: int = args.run(args)
         sys.stdout.flush()

@@ -1,0 +1,182 @@
+"""The page of `enumerate`: the verdict, the counterexample or the classes step by step, the laws, the claims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from rheo_verify.checks.class_walks import ClassWalk, class_walks
+from rheo_verify.checks.enumeration import Enumeration
+from rheo_verify.checks.verdict import Verdict
+from rheo_verify.probability.rationals import Rational, decimal
+from rheo_verify.report import enumeration as words
+from rheo_verify.report.html.bars import Pair, compared, single
+from rheo_verify.report.html.markup import Inside, Markup, join, tag
+from rheo_verify.report.html.numbers import number, phrase, token
+from rheo_verify.report.html.page import Part, badge, banner, code, facts, page
+from rheo_verify.report.html.stepper import listed, walk_section
+from rheo_verify.report.html.tables import table
+from rheo_verify.report.html.tree_svg import legend
+from rheo_verify.report.text import both, count
+
+MOST_CLASSES = 40
+MOST_BYTES = 430_000
+MOST_ROWS = 24
+
+
+def to_html(result: Enumeration, settings: str, command: str) -> str:
+    """One self-contained page. It holds the counterexample and the most probable classes, up to about 430 kB of them."""
+    shown, sections = _embedded(result, settings)
+    lossy = result.total_variation
+    said = f"total variation {both(lossy)} at budget {result.design.budget}" if lossy else "total variation 0"
+    sentence = f"{'not lossless' if lossy else 'lossless'}, {said}"
+    title = f"{result.verdict}: {sentence}"
+    head = banner(result.verdict, sentence, "rheo_verify enumerate", words.headline(result.model, result.design, result.rule))
+    head.append(facts(_facts(result)))
+    first = "Who is to blame: the smallest counterexample" if lossy else "Classes, step by step"
+    classes = [_picker(result, shown), *sections, legend()]
+    parts = [
+        Part("classes", first, [*(_blame(result) if lossy else []), *classes]),
+        Part("laws", "Expected against found", _laws(result)),
+        Part("budgets", "Every budget", _budgets(result)),
+        Part("accepted", "Tokens per cycle", _accepted(result)),
+        Part("claims", "Claims", [_claims(result)]),
+    ]
+    return page(title, head, parts, command)
+
+
+def unfinished_html(ended: words.Unfinished, command: str) -> str:
+    """The page of an enumeration that a limit ended."""
+    what = words.headline(ended.model, ended.design, ended.rule)
+    head = banner(Verdict.INCONCLUSIVE, ended.why, "rheo_verify enumerate", what)
+    covered = Part("covered", "What was covered", [tag("p", ended.covered, "; nothing can be said of the rest.")])
+    return page(f"INCONCLUSIVE: {ended.why}", head, [covered], command)
+
+
+def _facts(result: Enumeration) -> list[tuple[str, Inside]]:
+    classes = len(result.classes())
+    budget = count(result.design.budget, "node")
+    items: list[tuple[str, Inside]] = [("Scope", words.scope(result))]
+    if result.verdict is Verdict.VERIFIED and any(result.budgets):
+        items.append(("But", tag("b", "it is lossy at smaller budgets: see every budget, below")))
+    items.append(("Trees", words.trees(result)))
+    items.append(("Classes", f"{classes:,} distinct pruned trees of at most {budget}"))
+    return items
+
+
+def _embedded(result: Enumeration, settings: str) -> tuple[list[ClassWalk], list[Markup]]:
+    shown: list[ClassWalk] = []
+    sections: list[Markup] = []
+    size = 0
+    for each in islice(class_walks(result), MOST_CLASSES):
+        place = len(shown) + 1
+        section = walk_section(each, f"class-{place}", _heading(result, each, place), _remark(each, settings))
+        size += len(section.encode())
+        if shown and size > MOST_BYTES:
+            break
+        shown.append(each)
+        sections.append(section)
+    return shown, sections
+
+
+def _heading(result: Enumeration, each: ClassWalk, place: int) -> Markup:
+    name = "The counterexample" if place == 1 and result.blame is not None else f"Class {place}"
+    later = result.blame is not None and result.blame.context and place == 1
+    start = join(", a cycle that starts after ", phrase(result.model, result.blame.context)) if later else None  # type: ignore[union-attr]
+    return join(name, ", of probability ", number(each.probability), start)
+
+
+def _remark(each: ClassWalk, settings: str) -> Inside:
+    if each.replay is None:
+        return None
+    return join("In the terminal: ", tag("code", f"python -m rheo_verify replay {settings}:{each.replay}"))
+
+
+def _picker(result: Enumeration, shown: Sequence[ClassWalk]) -> Inside:
+    classes = len(result.classes())
+    options = [
+        tag("option", f"{place}: {decimal(each.probability)}  {listed(result.model, each.walk.tree)}", value=f"class-{place}")
+        for place, each in enumerate(shown, 1)
+    ]
+    left = classes - len(shown)
+    note = None
+    if left > 0:
+        note = tag("p", _left_out(classes, shown, result), class_="note")
+    choose = tag("label", "Class ", tag("select", *options, id="pick"), class_="pick", hidden=True)
+    return join(choose if len(shown) > 1 else None, note)
+
+
+def _left_out(classes: int, shown: Sequence[ClassWalk], result: Enumeration) -> str:
+    first = " (the counterexample, then the most probable)" if result.blame is not None else " (the most probable)"
+    together = sum(each.probability for each in shown)
+    return (
+        f"This page holds {len(shown)} of {classes:,} classes{first}, of probability {decimal(together)} together, "
+        "so that it stays small; --json and replay have the others."
+    )
+
+
+def _blame(result: Enumeration) -> list[Inside]:
+    who, model = result.blame, result.model
+    assert who is not None
+    where = join(", in the cycle that starts after ", phrase(model, who.context)) if who.context else None
+    lines: list[Inside] = [tag("p", "The smallest lossy budget is ", tag("b", str(who.budget)), where, ".")]
+    if who.fault is None:
+        said = f"Every sampled slot is faithful, so the rule {result.rule.name} itself does not preserve the target."
+        return [*lines, tag("p", said)]
+    return [*lines, tag("ul", *(tag("li", said) for said in words.fault_words(model, who.fault)), class_="reasons")]
+
+
+def _laws(result: Enumeration) -> list[Inside]:
+    model = result.model
+    target, found = result.model.target(result.context), result.emission.first_token(model.vocab)
+    pairs = [Pair(token(model, which), *both_of) for which, both_of in enumerate(zip(target, found, strict=True))]
+    caption = "The first token that comes out: its probability under the target, and under this decoder."
+    tables: list[Inside] = [compared(*_some(pairs, "token", caption))]
+    differences = result.comparison.differences
+    if differences:
+        rows = [Pair(phrase(model, it.tokens), it.expected, it.found) for it in differences]
+        caption = f"Sequences whose probability is wrong at budget {result.design.budget} (the output starts so)."
+        tables.insert(0, compared(*_some(rows, "output", caption)))
+    return tables
+
+
+def _some(pairs: list[Pair], what: str, caption: str) -> tuple[list[Pair], str, str]:
+    """The largest differences, or probabilities, where there are too many rows for a page."""
+    if len(pairs) <= MOST_ROWS:
+        return pairs, what, caption
+    order = sorted(range(len(pairs)), key=lambda at: (-abs(pairs[at].expected - pairs[at].found), -pairs[at].expected, at))
+    kept = sorted(order[:MOST_ROWS])
+    return [pairs[at] for at in kept], what, f"{caption} {len(pairs) - MOST_ROWS} of {len(pairs)} rows are left out."
+
+
+def _budgets(result: Enumeration) -> list[Inside]:
+    by = "by comparing laws" if result.budgets_by == "global" else "by the local identities of adapted-growth"
+    caption = f"Total variation between what comes out and the target, at every budget, {by}."
+    if not any(result.budgets):
+        return [tag("p", f"Lossless at every budget 1 to {len(result.budgets)}, {by}.")]
+    rows: list[tuple[Markup | str, Rational]] = [(str(k), tv) for k, tv in enumerate(result.budgets, 1)]
+    return [single(rows, "budget, nodes", "total variation", caption)]
+
+
+def _accepted(result: Enumeration) -> list[Inside]:
+    if words.lossy_optimum(result):
+        return [tag("p", words.accepted(result))]
+    emission = result.emission
+    per = "per cycle" if result.cycles == 1 else f"in {result.cycles} cycles"
+    lines: list[Inside] = [tag("p", number(emission.tokens_per_cycle), f" tokens are emitted {per}, on average (τ).")]
+    if result.cycles == 1 and emission.accepted_by_depth:
+        rows: list[tuple[Markup | str, Rational]] = [
+            (f"at least {depth}", p) for depth, p in enumerate(emission.accepted_by_depth, 1)
+        ]
+        lines.append(single(rows, "drafted tokens accepted", "probability", "How far a cycle gets.", largest=1))
+    return lines
+
+
+def _claims(result: Enumeration) -> Markup:
+    rows: list[tuple[Inside, ...]] = [
+        (tag("code", claim), badge(verdict), words.STATEMENTS[claim]) for claim, verdict in result.checks.items()
+    ]
+    rows += [(tag("code", claim), "not checked", reason) for claim, reason in result.not_checked.items()]
+    return table(("claim", "here", "what it says"), rows, "Each claim has a page and a proof; see `prove`.")
+
+
