@@ -25,9 +25,13 @@ class Pair:
 
 
 def compared(
-    pairs: Sequence[Pair], what: str, caption: Inside, names: tuple[str, str] = ("expected", "found")
+    pairs: Sequence[Pair],
+    what: str,
+    caption: Inside,
+    names: tuple[str, str] = ("expected", "found"),
+    mark: bool = True,
 ) -> Markup:
-    """A table of pairs; bars are scaled to the largest probability in it. Rows that differ are marked."""
+    """A table of pairs; bars are scaled to the largest probability in it. Rows that differ are marked, if wanted."""
     largest = max((max(pair.expected, pair.found) for pair in pairs), default=0)
     rows = [
         tag(
@@ -37,7 +41,7 @@ def compared(
             tag("td", number(pair.found), class_="num"),
             tag("td", _bar([("expected", pair.expected), ("found", pair.found)], largest), class_="bars"),
             tag("td", _difference(pair), class_="num"),
-            class_="differs" if pair.differs else None,
+            class_="differs" if mark and pair.differs else None,
         )
         for pair in pairs
     ]
@@ -58,15 +62,28 @@ def single(
     rows: Sequence[tuple[Markup | str, Any]], what: str, value: str, caption: Inside, largest: Any = None
 ) -> Markup:
     """A table with one bar a row, scaled to `largest` (the largest value unless given)."""
-    most = max((value for _, value in rows), default=0) if largest is None else largest
+    return _single([(label, number(amount), amount) for label, amount in rows], what, value, caption, largest)
+
+
+def single_floats(
+    rows: Sequence[tuple[Markup | str, float]], what: str, value: str, caption: Inside, largest: float | None = None
+) -> Markup:
+    """The same for measured values, which have no exact form."""
+    return _single([(label, f"{amount:.4f}", amount) for label, amount in rows], what, value, caption, largest)
+
+
+def _single(
+    rows: Sequence[tuple[Inside, str, Any]], what: str, value: str, caption: Inside, largest: Any
+) -> Markup:
+    most = max((amount for _, _, amount in rows), default=0) if largest is None else largest
     lines = [
         tag(
             "tr",
             tag("th", label, scope="row"),
-            tag("td", number(amount), class_="num"),
+            tag("td", shown, class_="num"),
             tag("td", _bar([("expected", amount)], most), class_="bars"),
         )
-        for label, amount in rows
+        for label, shown, amount in rows
     ]
     return _table((what, value, ""), lines, caption)
 

@@ -131,17 +131,17 @@ def _laws(result: Enumeration) -> list[Inside]:
     target, found = result.model.target(result.context), result.emission.first_token(model.vocab)
     pairs = [Pair(token(model, which), *both_of) for which, both_of in enumerate(zip(target, found, strict=True))]
     caption = "The first token that comes out: its probability under the target, and under this decoder."
-    tables: list[Inside] = [compared(*_some(pairs, "token", caption))]
+    tables: list[Inside] = [compared(*some(pairs, "token", caption))]
     differences = result.comparison.differences
     if differences:
         rows = [Pair(phrase(model, it.tokens), it.expected, it.found) for it in differences]
         caption = f"Sequences whose probability is wrong at budget {result.design.budget} (the output starts so)."
-        tables.insert(0, compared(*_some(rows, "output", caption)))
+        tables.insert(0, compared(*some(rows, "output", caption)))
     return tables
 
 
-def _some(pairs: list[Pair], what: str, caption: str) -> tuple[list[Pair], str, str]:
-    """The largest differences, or probabilities, where there are too many rows for a page."""
+def some(pairs: list[Pair], what: str, caption: str) -> tuple[list[Pair], str, str]:
+    """Arguments of `compared`: the largest differences, or probabilities, where there are too many rows for a page."""
     if len(pairs) <= MOST_ROWS:
         return pairs, what, caption
     order = sorted(range(len(pairs)), key=lambda at: (-abs(pairs[at].expected - pairs[at].found), -pairs[at].expected, at))
@@ -177,6 +177,6 @@ def _claims(result: Enumeration) -> Markup:
         (tag("code", claim), badge(verdict), words.STATEMENTS[claim]) for claim, verdict in result.checks.items()
     ]
     rows += [(tag("code", claim), "not checked", reason) for claim, reason in result.not_checked.items()]
-    return table(("claim", "here", "what it says"), rows, "Each claim has a page and a proof; see `prove`.")
+    return table(("claim", "here", "what it says"), rows, join("What was looked at here; ", tag("code", "rheo_verify prove"), " says how each claim is proved."))
 
 

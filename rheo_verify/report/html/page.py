@@ -13,6 +13,8 @@ from rheo_verify.report.html.assets import asset
 from rheo_verify.report.html.markup import Inside, Markup, tag
 
 SHEETS = ("colours.css", "tree.css", "parts.css", "page.css")
+EARLY = 'document.documentElement.classList.add("js");'
+"""Before anything is laid out: what the script will hide is then never laid out at all."""
 SIGNS = {Verdict.VERIFIED: "✓", Verdict.REFUTED: "✗", Verdict.INCONCLUSIVE: "?"}
 
 
@@ -29,7 +31,9 @@ def page(title: str, head: Sequence[Inside], parts: Sequence[Part], command: str
     """A whole page. The same arguments give the same bytes."""
     style = "".join(map(asset, SHEETS))
     script = asset("report.js")
-    policy = f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; base-uri 'none'"
+    policy = (
+        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(EARLY)} {_digest(script)}; base-uri 'none'"
+    )
     links = [tag("li", tag("a", part.heading, href=f"#{part.name}")) for part in parts]
     whole = tag(
         "html",
@@ -42,6 +46,7 @@ def page(title: str, head: Sequence[Inside], parts: Sequence[Part], command: str
             tag("meta", name="generator", content=f"rheo_verify {rheo_verify.__version__}"),
             tag("title", title),
             tag("style", Markup(style)),
+            tag("script", Markup(EARLY)),
         ),
         tag(
             "body",
@@ -73,6 +78,11 @@ def banner(verdict: Verdict, said: Inside, kicker: Inside, what: Inside) -> list
         ),
         tag("p", what, class_="what"),
     ]
+
+
+def headline(kicker: Inside, sentence: Inside, what: Inside) -> list[Markup]:
+    """The head of a page that answers something else than verified or refuted."""
+    return [tag("p", kicker, class_="kicker"), tag("h1", sentence, class_="verdict"), tag("p", what, class_="what")]
 
 
 def badge(verdict: Verdict) -> Markup:

@@ -1,11 +1,9 @@
 "use strict";
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-  document.documentElement.classList.add("js");
 
   /* The stepper of one class: it shows one step and dresses the tree for it. */
-  const steppers = new Map();
-  for (const walk of all(".walk")) {
+  function stepper(walk) {
     const steps = all(".steps > li", walk);
     const marks = all(".rv-tree [data-n]", walk);
     const controls = walk.querySelector(".controls");
@@ -39,13 +37,12 @@
       back: () => show(place - 1, true),
       on: () => show(place + 1, true),
       last: () => show(steps.length - 1, true),
-      again: () => reveal(steps[place], walk.querySelector(".figure")),
     };
     for (const [go, button] of Object.entries(buttons)) button.addEventListener("click", move[go]);
     slider.addEventListener("input", () => show(Number(slider.value) - 1, false));
     controls.hidden = false;
     show(Number(walk.dataset.start), false);
-    steppers.set(walk, move);
+    return move;
   }
 
   /* Scroll the picture, never the page, to the nodes of a step. */
@@ -59,17 +56,20 @@
     if (box.top < frame.top || box.bottom > frame.bottom) figure.scrollTop += box.top - frame.top - 80;
   }
 
-  /* One class at a time. */
+  /* One class at a time; its stepper is made when it is first looked at. */
   const walks = all(".walk");
+  const steppers = new Map();
+  const choose = (id) => {
+    walks.forEach((walk) => walk.classList.toggle("is-picked", walk.id === id));
+    const walk = document.getElementById(id);
+    if (!steppers.has(walk)) steppers.set(walk, stepper(walk));
+  };
   const pick = document.getElementById("pick");
-  const choose = (id) => walks.forEach((walk) => walk.classList.toggle("is-picked", walk.id === id));
   if (walks.length) choose(walks[0].id);
   if (pick) {
     pick.closest("label").hidden = false;
-    pick.addEventListener("change", () => {
-      choose(pick.value);
-      steppers.get(document.getElementById(pick.value)).again();
-    });
+    pick.value = walks[0].id;
+    pick.addEventListener("change", () => choose(pick.value));
   }
 
   /* Arrow keys step, wherever the focus is, unless what has it needs them. */

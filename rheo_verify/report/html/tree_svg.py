@@ -27,13 +27,17 @@ PLAIN = {"lead": ("#e3f0f8", "#0072b2"), "sampled": ("#fdf0d9", "#b36b00"), "fil
 
 @dataclass(frozen=True)
 class Picture:
-    """What to draw. `pruned`: nodes that did not survive, by priority; `blamed`: the slot that is to blame."""
+    """What to draw. `pruned`: nodes that did not survive, by priority; `blamed`: the slot that is to blame.
+
+    `scores`: whether nodes have path scores and proxies; without them only the laws that verification uses are shown.
+    """
 
     model: Model
     tree: Tree
     pruned: Tree = ()
     blamed: SlotPath | None = None
     title: str = "A drafted tree"
+    scores: bool = True
 
 
 def inline(picture: Picture, name: str) -> Markup:
@@ -151,13 +155,16 @@ def _node(
         style = {"fill": fill, "stroke": stroke, "opacity": "1" if rank else "0.45"}
     name = tag("text", visible(picture.model.name(node.token), 10), x=16, y=20, class_="name", **_ink(plain, 14))
     place = tag("text", f"#{rank}" if rank else "pruned", x=WIDTH - 14, y=19, class_="end", **_ink(plain, 11, "end"))
+    written = _lines(node, factor) if picture.scores else _laws_only(node)
+    lines = [tag("text", line, x=16, y=y, **_ink(plain, 11)) for line, y in zip(written, (36, 50), strict=True)]
+    tooltip = _tooltip(picture.model, node, factor, rank) if picture.scores else picture.model.phrase(node.tokens)
     return tag(
         "g",
-        tag("title", _tooltip(picture.model, node, factor, rank)),
+        tag("title", tooltip),
         _shape(node.kind),
         name,
         place,
-        [tag("text", line, x=16, y=y, **_ink(plain, 11)) for line, y in zip(_lines(node, factor), (36, 50), strict=True)],
+        lines,
         class_=" ".join(["n", *filter(None, marks)]),
         transform=f"translate({left} {top})",
         data_n=rank or len(ranks) + 1,
@@ -176,6 +183,12 @@ def _lines(node: Node, factor: Rational) -> tuple[str, str]:
     if node.law is None:
         return f"{node.kind}, q {brief(factor)}", f"score {brief(node.score)}"
     return f"builds as {brief(factor)}", f"verified as {brief(node.law[node.token])}"
+
+
+def _laws_only(node: Node) -> tuple[str, str]:
+    if node.law is None:
+        return "taken as it is", ""
+    return "sampled", f"verified as {brief(node.law[node.token])}"
 
 
 def _tooltip(model: Model, node: Node, factor: Rational, rank: int | None) -> str:
