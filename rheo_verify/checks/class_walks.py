@@ -119,4 +119,6 @@ def _tell(
         replay = f"class:{choices_text([node.token for node in tree if node.law is not None])}"
     elif not context and draws is not None:
         replay = f"tree:{choices_text(draws)}"
-    return ClassWalk(walk, here.probability, tuple(along), not result.slot_faults, replay, blamed, fault, layer, violation)
+    return ClassWalk(
+        walk, here.probability, tuple(along), not result.slot_faults, replay, blamed, fault, layer, violation
+    )

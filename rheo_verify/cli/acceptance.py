@@ -64,7 +64,7 @@ def add(subparsers: Any) -> None:
     group.add_argument("--temperature", default="1", metavar="T", help="1/k is exact, others are float64 (default: 1)")
     group.add_argument("--temperatures", metavar="LIST", help=f"compare: also by temperature, e.g. {TEMPERATURES}")
     group.add_argument("--layer-only", action="store_true", help="leave the cycle out (large vocabularies)")
-    group.add_argument("--plot", metavar="FILE", help="compare: tau against m and temperature, as .svg or .png")
+    group.add_argument("--plot", metavar="FILE", help="compare: tau against m, temperature and with parts changed")
     add_html_argument(group)
     group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
     group.add_argument("--json", action="store_true", help="print one JSON object")
@@ -161,7 +161,8 @@ def _compare(
         points = compare_temperatures(base, context, design, temperatures, leads=few, limits=limits)
     if args.plot is not None:
         numbers = f"K={design.pool} W={design.beam} D={design.depth} R={design.budget}"
-        draw(cycles, points, f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}", args.plot)
+        title = f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}"
+        draw(cycles, points, title, args.plot, args.command_line)
         print(f"wrote {args.plot}", file=sys.stderr)
     if args.html is not None:
         from rheo_verify.report.html.acceptance import compare_html

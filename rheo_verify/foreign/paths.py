@@ -16,7 +16,7 @@ from rheo_verify.foreign.refusal import user_line
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.verifier import VerifierCase
 from rheo_verify.probability.chance import Chance
-from rheo_verify.probability.enumeration import enumerate_paths
+from rheo_verify.probability.enumeration import Path, enumerate_paths
 from rheo_verify.probability.rationals import Rational, ratio, total
 
 MOST_PATHS = 20_000
@@ -82,11 +82,16 @@ def decoder_paths(code: Callable[..., Any], case: Case, setting: DecoderSetting)
         return _paths(DecoderRun(door, Rebuilder(code), case, setting).run, 0)
 
 
+def _seen(path: Path[Any]) -> SeenPath:
+    questions, emitted, breaches = path.result
+    return SeenPath(questions, emitted, breaches, path.probability, path.choices)
+
+
 def _paths(run: Callable[[Chance], Any], drafts: int) -> tuple[SeenPath, ...]:
     def told(chance: Chance) -> Any:
         asked = _Asked(chance, drafts)
         emitted, breaches = run(asked)
         return tuple(asked.questions), emitted, breaches
 
-    found = [SeenPath(*path.result, path.probability, path.choices) for path in islice(enumerate_paths(told), MOST_PATHS)]
+    found = [_seen(path) for path in islice(enumerate_paths(told), MOST_PATHS)]
     return tuple(sorted(found, key=lambda path: (-path.probability, path.choices)))

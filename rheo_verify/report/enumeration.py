@@ -190,7 +190,7 @@ def fault_words(model: Model, fault: SlotFault) -> list[str]:
 def to_json(result: Enumeration, settings: str) -> str:
     """One JSON object; rationals are strings."""
     classes = result.classes()
-    lossy_optimum = lossy_optimum(result)
+    unquoted = lossy_optimum(result)
     data: dict[str, Any] = {
         **SCHEMA,
         "verdict": str(result.verdict),
@@ -202,8 +202,8 @@ def to_json(result: Enumeration, settings: str) -> str:
         "budgets_by": result.budgets_by,
         "checks": {claim: str(verdict) for claim, verdict in result.checks.items()},
         "not_checked": result.not_checked,
-        "tokens_per_cycle": None if lossy_optimum else text(result.emission.tokens_per_cycle),
-        "accepted_by_depth": None if lossy_optimum else [text(p) for p in result.emission.accepted_by_depth],
+        "tokens_per_cycle": None if unquoted else text(result.emission.tokens_per_cycle),
+        "accepted_by_depth": None if unquoted else [text(p) for p in result.emission.accepted_by_depth],
         "method": result.method,
         "cycles": result.cycles,
         "scope": scope(result),

@@ -23,7 +23,7 @@ def find_browser() -> str | None:
 
 
 class Page:
-    """One tab. `problems` collects what the console, exceptions and refused loads said; `requests` what was asked for."""
+    """One tab. `problems`: what the console, exceptions and refused loads said; `requests`: what was loaded."""
 
     def __init__(self, reading: Any, writing: Any) -> None:
         self._reading, self._writing = reading, writing
@@ -79,9 +79,9 @@ class Page:
     def click(self, selector: str) -> None:
         """Click in the middle of an element, with the mouse."""
         x, y = self.run(
-            f"(() => {{ const it = document.querySelector({json.dumps(selector)}); it.scrollIntoView({{block: 'center',"
-            " behavior: 'instant'}); const b = it.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]"
-            "})()"
+            f"(() => {{ const it = document.querySelector({json.dumps(selector)});"
+            " it.scrollIntoView({block: 'center', behavior: 'instant'});"
+            " const b = it.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] })()"
         )
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rheo_verify.checks.per_cycle import Cycle
+from rheo_verify.checks.per_cycle import Cycle, ablations
 from rheo_verify.checks.temperature import AtTemperature, Tempered
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.drafting.design import TreeDesign
@@ -62,6 +62,10 @@ def compare_html(
     scope = f"this context and model, {count(model.vocab, 'token')}, in exact rationals. {NO_VERDICT}"
     head.append(facts([("Scope", scope), *_note(tempered)]))
     parts = [Part("cycles", "Tokens per cycle", _cycles(cycles, design))]
+    changed: list[tuple[Markup | str, Rational]] = [(label, row.tokens_per_cycle) for label, row in ablations(cycles)]
+    if changed:
+        caption = "τ of the design, and with one part of it changed."
+        parts.append(Part("ablations", "Ablations", [single(changed, "design", "τ", caption)]))
     if temperatures:
         parts.append(Part("temperature", "By temperature", [_temperatures(temperatures)]))
     return page(f"acceptance: {sentence}", head, parts, command)
@@ -91,7 +95,10 @@ def _optimum(found: words.LayerAnswer) -> list[Inside]:
         number(optimum.cut_value),
         ". The two are equal, so each proves the other best." if holds else ". They do not prove each other.",
     )
-    return [tag("p", "No lossless rule can accept more than ", number(found.rates.optimal), ": ", said), tag("p", certificate)]
+    return [
+        tag("p", "No lossless rule can accept more than ", number(found.rates.optimal), ": ", said),
+        tag("p", certificate),
+    ]
 
 
 def _rows(found: words.LayerAnswer) -> list[Inside]:

@@ -1,4 +1,4 @@
-"""Bars beside exact numbers: expected against found, or one value a row. The numbers carry the meaning, bars show it."""
+"""Bars beside exact numbers: expected against found, or one value a row. The numbers carry the meaning."""
 
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ def single_floats(
     return _single([(label, f"{amount:.4f}", amount) for label, amount in rows], what, value, caption, largest)
 
 
-def _single(
-    rows: Sequence[tuple[Inside, str, Any]], what: str, value: str, caption: Inside, largest: Any
-) -> Markup:
+def _single(rows: Sequence[tuple[Inside, str, Any]], what: str, value: str, caption: Inside, largest: Any) -> Markup:
     most = max((amount for _, _, amount in rows), default=0) if largest is None else largest
     lines = [
         tag(

@@ -41,7 +41,7 @@ def to_html(report: CheckReport, paths: Sequence[SeenPath], again: str, command:
     if report.warnings:
         parts.append(Part("warnings", "Warnings", [_warnings(report)]))
     if first is None:
-        parts.append(Part("scope", "What was done", [tag("p", _done(report))]))
+        parts.append(Part("scope", "What was done", [tag("p", done(report))]))
     return page(f"{report.verdict}: {report.way} {report.name}", head, parts, command)
 
 
@@ -54,7 +54,8 @@ def _facts(report: CheckReport) -> list[tuple[str, Inside]]:
     ]
 
 
-def _done(report: CheckReport) -> str:
+def done(report: CheckReport) -> str:
+    """What was done, in a sentence or two."""
     return (
         f"The code ran {report.paths:,} times, once for every way its random calls can be answered, on "
         f"{report.cases:,} cases. On each, the law of what it emits was compared with the target's."
@@ -68,7 +69,7 @@ def _finding(finding: Finding, again: str) -> list[Inside]:
     if finding.total_variation is None:
         parts.append(tag("p", "It happens with probability ", number(finding.probability), "."))
     if finding.differences:
-        parts.append(_differences(finding))
+        parts.append(differences(finding))
     parts.append(_case(finding))
     if again:
         path = f" --path {finding.replay}" if finding.replay != "-" else ""
@@ -77,7 +78,8 @@ def _finding(finding: Finding, again: str) -> list[Inside]:
     return parts
 
 
-def _differences(finding: Finding) -> Markup:
+def differences(finding: Finding) -> Markup:
+    """Expected against found, largest differences first."""
     rows = sorted(finding.differences, key=lambda it: (-abs(it.expected - it.found), it.outcome))[:MOST_ROWS]
     pairs = [Pair(_tokens(it.outcome), it.expected, it.found) for it in rows]
     left = len(finding.differences) - len(rows)
@@ -89,11 +91,7 @@ def _case(finding: Finding) -> Inside:
     data = finding.data
     if not {"target", "draft"} <= set(data):
         return [tag("p", "On", class_="label"), tag("pre", finding.case, class_="case", tabindex="0")]
-    rows = [
-        (Cell(name), place, ", ".join(row))
-        for name in ("target", "draft")
-        for place, row in _places(data[name])
-    ]
+    rows = [(Cell(name), place, ", ".join(row)) for name in ("target", "draft") for place, row in _places(data[name])]
     caption = "The instance: probabilities of tokens 0, 1, … in each row."
     return table(("row of", "where", "probabilities"), rows, caption)
 

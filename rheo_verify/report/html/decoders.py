@@ -24,14 +24,16 @@ from rheo_verify.report.text import both, count
 HEADS = ("decoder", "verdict", "expected", "TV", "tokens", "accepted", "optimum", "calls", "paths")
 
 
-def table_html(rows: Sequence[words.Row], model: Model, context: Context, levels: int, length: int, command: str) -> str:
+def table_html(
+    rows: Sequence[words.Row], model: Model, context: Context, levels: int, length: int, command: str
+) -> str:
     """One self-contained page: the table, then every decoder."""
     wrong = [row for row in rows if isinstance(row, Evaluation) and row.entry.lossless and not row.as_expected]
     open_rows = [row for row in rows if row.verdict is Verdict.INCONCLUSIVE]
     verdict = Verdict.REFUTED if wrong else Verdict.INCONCLUSIVE if open_rows else Verdict.VERIFIED
     lossy = sum(row.verdict is Verdict.REFUTED for row in rows)
     sentence = {
-        Verdict.REFUTED: f"{count(len(wrong), 'decoder')} that should be lossless {'is' if len(wrong) == 1 else 'are'} not",
+        Verdict.REFUTED: f"{count(len(wrong), 'decoder')} should be lossless and {'is' if len(wrong) == 1 else 'are'} not",
         Verdict.INCONCLUSIVE: f"a limit ended {len(open_rows)} of {len(rows)} decoders",
         Verdict.VERIFIED: "every decoder that should be lossless is",
     }[verdict]
@@ -59,12 +61,14 @@ def one_html(row: Evaluation, growth: AdaptedGrowth | None, curve: words.Curve, 
     lossy = row.verdict is Verdict.REFUTED
     expected = "lossless" if row.entry.lossless else "lossy"
     said = f"{'lossy' if lossy else 'lossless'}, total variation {both(row.total_variation)}; expected: {expected}"
-    head = banner(row.verdict, said, "rheo_verify decoders", join(tag("b", row.entry.name), ": ", row.entry.description))
+    head = banner(
+        row.verdict, said, "rheo_verify decoders", join(tag("b", row.entry.name), ": ", row.entry.description)
+    )
     head.append(facts([("Scope", words.scope(row.model, row.context, row.levels, row.length))]))
     parts = [Part("numbers", "The numbers", [_numbers(row), *_depths(row)])]
     if row.blame is not None:
-        parts.insert(0, Part("blame", "Who is to blame", _blame(row)))
-    parts.insert(1 if lossy else 0, Part("laws", "Expected against found", _laws(row)))
+        parts.insert(0, Part("blame", "Who is to blame", blame_parts(row)))
+    parts.insert(1 if lossy else 0, Part("laws", "Expected against found", laws(row)))
     seen = words.growth_words(growth, row)
     parts.append(Part("growth", "How its tree is revealed", [tag("p", seen[0].upper(), seen[1:], ".")]))
     if curve:
@@ -107,8 +111,8 @@ def _detail(row: words.Row) -> list[Inside]:
         return [tag("p", row.entry.description), tag("p", row.why)]
     parts: list[Inside] = [tag("p", row.entry.description), _numbers(row)]
     if row.blame is not None:
-        parts += _blame(row)
-        parts += _laws(row)[:1]
+        parts += blame_parts(row)
+        parts += laws(row)[:1]
     return parts
 
 
@@ -135,7 +139,8 @@ def _depths(row: Evaluation) -> list[Inside]:
     return [single(depths, "drafted tokens accepted", "probability", "How far a cycle gets.", largest=1)]
 
 
-def _laws(row: Evaluation) -> list[Inside]:
+def laws(row: Evaluation) -> list[Inside]:
+    """Expected against found: the outputs that are wrong, if any; the first token."""
     model, tables = row.model, []
     if row.comparison.differences:
         pairs = [Pair(phrase(model, it.tokens), it.expected, it.found) for it in row.comparison.differences]
@@ -147,7 +152,8 @@ def _laws(row: Evaluation) -> list[Inside]:
     return [*tables, compared(*some(pairs, "token", caption))]
 
 
-def _blame(row: Evaluation) -> list[Inside]:
+def blame_parts(row: Evaluation) -> list[Inside]:
+    """Who is to blame, with the two laws of the slot and a picture of what was revealed before it."""
     said = words.blame(row)
     parts: list[Inside] = [tag("p", tag("b", "To blame: "), said, ".")]
     growth = row.blame.growth if row.blame is not None else None

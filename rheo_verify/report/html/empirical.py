@@ -1,4 +1,4 @@
-"""The page of `empirical`: verdicts of the exact and the sampled checks, acceptance for each m, and what was powered."""
+"""The page of `empirical`: verdicts of the exact and the sampled checks, acceptance for each m, and their power."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ def _facts(result: Empirical) -> list[tuple[str, Inside]]:
     tree = f"K = W = {plan.pool}, D = {plan.depth}, R = {plan.budget}, rule {plan.rule}"
     sampling = f"temperature {plan.settings.temperature:g}, support {plan.settings.support}, seed {plan.seed}"
     scope = (
-        f"{count(result.rows, 'real context')}, every outcome of the sampled token, in float64, compared over the whole "
-        f"vocabulary; at most {EXACT:g} counts as rounding. Other contexts are not covered. Samples can refute, not verify."
+        f"{count(result.rows, 'real context')}, every outcome of the sampled token, in float64, compared over the "
+        f"whole vocabulary; at most {EXACT:g} counts as rounding. Other contexts are not covered. Samples can refute, "
+        "not verify."
     )
     items: list[tuple[str, Inside]] = [("Scope", scope), ("Tree", tree), ("Sampling", sampling)]
     return items + ([("Planted fault", tag("b", plan.fault))] if plan.fault else [])
@@ -55,7 +56,9 @@ def _facts(result: Empirical) -> list[tuple[str, Inside]]:
 def _layers(result: Empirical) -> list[Inside]:
     rows = [_layer(check) for check in (*result.layers, *result.rounded)]
     heads = ("rule", "m", "slots kept", "computed in", "largest deviation", "mean TV", "accepted")
-    caption = "The law of the token that a layer emits, against the target's row; smaller types show what rounding does."
+    caption = (
+        "The law of the token that a layer emits, against the target's row; smaller types show what rounding does."
+    )
     return [tag("p", badge(result.exact), " one layer emits p (claim layer-lossless)."), table(heads, rows, caption)]
 
 

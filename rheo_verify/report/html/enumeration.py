@@ -13,7 +13,7 @@ from rheo_verify.report import enumeration as words
 from rheo_verify.report.html.bars import Pair, compared, single
 from rheo_verify.report.html.markup import Inside, Markup, join, tag
 from rheo_verify.report.html.numbers import number, phrase, token
-from rheo_verify.report.html.page import Part, badge, banner, code, facts, page
+from rheo_verify.report.html.page import Part, badge, banner, facts, page
 from rheo_verify.report.html.stepper import listed, walk_section
 from rheo_verify.report.html.tables import table
 from rheo_verify.report.html.tree_svg import legend
@@ -25,19 +25,21 @@ MOST_ROWS = 24
 
 
 def to_html(result: Enumeration, settings: str, command: str) -> str:
-    """One self-contained page. It holds the counterexample and the most probable classes, up to about 430 kB of them."""
+    """One self-contained page, with the counterexample and the most probable classes, up to about 430 kB of them."""
     shown, sections = _embedded(result, settings)
     lossy = result.total_variation
     said = f"total variation {both(lossy)} at budget {result.design.budget}" if lossy else "total variation 0"
     sentence = f"{'not lossless' if lossy else 'lossless'}, {said}"
     title = f"{result.verdict}: {sentence}"
-    head = banner(result.verdict, sentence, "rheo_verify enumerate", words.headline(result.model, result.design, result.rule))
+    head = banner(
+        result.verdict, sentence, "rheo_verify enumerate", words.headline(result.model, result.design, result.rule)
+    )
     head.append(facts(_facts(result)))
     first = "Who is to blame: the smallest counterexample" if lossy else "Classes, step by step"
-    classes = [_picker(result, shown), *sections, legend()]
+    laws = [*([wrong_sequences(result)] if lossy else []), first_token(result)]
     parts = [
-        Part("classes", first, [*(_blame(result) if lossy else []), *classes]),
-        Part("laws", "Expected against found", _laws(result)),
+        Part("classes", first, [blame_sentence(result), _picker(result, shown), *sections, legend(), _reasons(result)]),
+        Part("laws", "Expected against found", laws),
         Part("budgets", "Every budget", _budgets(result)),
         Part("accepted", "Tokens per cycle", _accepted(result)),
         Part("claims", "Claims", [_claims(result)]),
@@ -95,7 +97,11 @@ def _remark(each: ClassWalk, settings: str) -> Inside:
 def _picker(result: Enumeration, shown: Sequence[ClassWalk]) -> Inside:
     classes = len(result.classes())
     options = [
-        tag("option", f"{place}: {decimal(each.probability)}  {listed(result.model, each.walk.tree)}", value=f"class-{place}")
+        tag(
+            "option",
+            f"{place}: {decimal(each.probability)}  {listed(result.model, each.walk.tree)}",
+            value=f"class-{place}",
+        )
         for place, each in enumerate(shown, 1)
     ]
     left = classes - len(shown)
@@ -115,36 +121,50 @@ def _left_out(classes: int, shown: Sequence[ClassWalk], result: Enumeration) -> 
     )
 
 
-def _blame(result: Enumeration) -> list[Inside]:
-    who, model = result.blame, result.model
-    assert who is not None
-    where = join(", in the cycle that starts after ", phrase(model, who.context)) if who.context else None
-    lines: list[Inside] = [tag("p", "The smallest lossy budget is ", tag("b", str(who.budget)), where, ".")]
+def blame_sentence(result: Enumeration) -> Inside:
+    """Where the loss begins and who is to blame; nothing for a lossless design."""
+    who = result.blame
+    if who is None:
+        return None
+    where = join(", in the cycle that starts after ", phrase(result.model, who.context)) if who.context else None
     if who.fault is None:
-        said = f"Every sampled slot is faithful, so the rule {result.rule.name} itself does not preserve the target."
-        return [*lines, tag("p", said)]
-    return [*lines, tag("ul", *(tag("li", said) for said in words.fault_words(model, who.fault)), class_="reasons")]
+        said = f"every sampled slot is faithful, so the rule {result.rule.name} itself does not preserve the target"
+    else:
+        said = words.fault_words(result.model, who.fault)[0]
+    return tag("p", "The smallest lossy budget is ", tag("b", str(who.budget)), where, ": ", said, ".")
 
 
-def _laws(result: Enumeration) -> list[Inside]:
+def _reasons(result: Enumeration) -> Inside:
+    who = result.blame
+    if who is None or who.fault is None:
+        return None
+    said = words.fault_words(result.model, who.fault)[1:]
+    return tag("ul", *(tag("li", line) for line in said), class_="reasons")
+
+
+def wrong_sequences(result: Enumeration) -> Markup:
+    """Expected against found of the outputs whose probability is wrong."""
+    rows = [Pair(phrase(result.model, it.tokens), it.expected, it.found) for it in result.comparison.differences]
+    caption = f"Sequences whose probability is wrong at budget {result.design.budget} (the output starts so)."
+    return compared(*some(rows, "output", caption))
+
+
+def first_token(result: Enumeration) -> Markup:
+    """Expected against found of the first token that comes out."""
     model = result.model
-    target, found = result.model.target(result.context), result.emission.first_token(model.vocab)
+    target, found = model.target(result.context), result.emission.first_token(model.vocab)
     pairs = [Pair(token(model, which), *both_of) for which, both_of in enumerate(zip(target, found, strict=True))]
     caption = "The first token that comes out: its probability under the target, and under this decoder."
-    tables: list[Inside] = [compared(*some(pairs, "token", caption))]
-    differences = result.comparison.differences
-    if differences:
-        rows = [Pair(phrase(model, it.tokens), it.expected, it.found) for it in differences]
-        caption = f"Sequences whose probability is wrong at budget {result.design.budget} (the output starts so)."
-        tables.insert(0, compared(*some(rows, "output", caption)))
-    return tables
+    return compared(*some(pairs, "token", caption))
 
 
 def some(pairs: list[Pair], what: str, caption: str) -> tuple[list[Pair], str, str]:
     """Arguments of `compared`: the largest differences, or probabilities, where there are too many rows for a page."""
     if len(pairs) <= MOST_ROWS:
         return pairs, what, caption
-    order = sorted(range(len(pairs)), key=lambda at: (-abs(pairs[at].expected - pairs[at].found), -pairs[at].expected, at))
+    order = sorted(
+        range(len(pairs)), key=lambda at: (-abs(pairs[at].expected - pairs[at].found), -pairs[at].expected, at)
+    )
     kept = sorted(order[:MOST_ROWS])
     return [pairs[at] for at in kept], what, f"{caption} {len(pairs) - MOST_ROWS} of {len(pairs)} rows are left out."
 
@@ -177,6 +197,8 @@ def _claims(result: Enumeration) -> Markup:
         (tag("code", claim), badge(verdict), words.STATEMENTS[claim]) for claim, verdict in result.checks.items()
     ]
     rows += [(tag("code", claim), "not checked", reason) for claim, reason in result.not_checked.items()]
-    return table(("claim", "here", "what it says"), rows, join("What was looked at here; ", tag("code", "rheo_verify prove"), " says how each claim is proved."))
-
-
+    return table(
+        ("claim", "here", "what it says"),
+        rows,
+        join("What was looked at here; ", tag("code", "rheo_verify prove"), " says how each claim is proved."),
+    )

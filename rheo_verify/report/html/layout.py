@@ -30,7 +30,7 @@ def lay_out(nodes: Sequence[Node]) -> Layout:
         below.setdefault(slots, [])
     tops: dict[SlotPath, int] = {}
     leaves = 0
-    stack = [((), False)] if nodes else []
+    stack: list[tuple[SlotPath, bool]] = [((), False)] if nodes else []
     while stack:
         slots, children_done = stack.pop()
         if not below[slots]:

@@ -31,9 +31,8 @@ def page(title: str, head: Sequence[Inside], parts: Sequence[Part], command: str
     """A whole page. The same arguments give the same bytes."""
     style = "".join(map(asset, SHEETS))
     script = asset("report.js")
-    policy = (
-        f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(EARLY)} {_digest(script)}; base-uri 'none'"
-    )
+    scripts = f"{_digest(EARLY)} {_digest(script)}"
+    policy = f"default-src 'none'; style-src {_digest(style)}; script-src {scripts}; base-uri 'none'"
     links = [tag("li", tag("a", part.heading, href=f"#{part.name}")) for part in parts]
     whole = tag(
         "html",
@@ -63,21 +62,22 @@ def page(title: str, head: Sequence[Inside], parts: Sequence[Part], command: str
     return f"<!DOCTYPE html>\n{whole}\n"
 
 
-def banner(verdict: Verdict, said: Inside, kicker: Inside, what: Inside) -> list[Markup]:
-    """The verdict, first of all: sign, word, and one sentence."""
+def verdict_line(verdict: Verdict, said: Inside, heading: str = "p") -> Markup:
+    """Sign, word, and one sentence."""
     name = str(verdict)
-    return [
-        tag("p", kicker, class_="kicker"),
-        tag(
-            "h1",
-            tag("span", SIGNS[verdict], class_="sign", aria_hidden="true"),
-            tag("span", name, class_="word"),
-            " ",
-            tag("span", said, class_="said"),
-            class_=f"verdict {name.lower()}",
-        ),
-        tag("p", what, class_="what"),
-    ]
+    return tag(
+        heading,
+        tag("span", SIGNS[verdict], class_="sign", aria_hidden="true"),
+        tag("span", name, class_="word"),
+        " ",
+        tag("span", said, class_="said"),
+        class_=f"verdict {name.lower()}",
+    )
+
+
+def banner(verdict: Verdict, said: Inside, kicker: Inside, what: Inside) -> list[Markup]:
+    """The verdict, first of all."""
+    return [tag("p", kicker, class_="kicker"), verdict_line(verdict, said, "h1"), tag("p", what, class_="what")]
 
 
 def headline(kicker: Inside, sentence: Inside, what: Inside) -> list[Markup]:

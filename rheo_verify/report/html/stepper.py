@@ -69,7 +69,13 @@ def walk_section(shown: ClassWalk, name: str, heading: Inside, remark: Inside = 
 
 def _controls(name: str, steps: int, start: int) -> Markup:
     first, back, on, last = (
-        tag("button", said, type="button", data_go=go, aria_label=f"{go} step" if go in ("first", "last") else f"step {go}")
+        tag(
+            "button",
+            said,
+            type="button",
+            data_go=go,
+            aria_label=f"{go} step" if go in ("first", "last") else f"step {go}",
+        )
         for said, go in (("First", "first"), ("Back", "back"), ("Next", "on"), ("Last", "last"))
     )
     slider = tag("input", type="range", min=1, max=steps, value=start + 1, aria_label="step", id=f"{name}-slider")
@@ -99,13 +105,13 @@ def growth_steps(shown: ClassWalk) -> list[Step]:
     return [_growth(shown, node, rank, pools, scores.get(node.slots[:-1])) for rank, node in enumerate(walk.tree, 1)]
 
 
-def _growth(
-    shown: ClassWalk, node: Node, rank: int, pools: dict[TokenPath, Pool], above: Rational | None
-) -> Step:
+def _growth(shown: ClassWalk, node: Node, rank: int, pools: dict[TokenPath, Pool], above: Rational | None) -> Step:
     model = shown.walk.model
     pool = pools[node.tokens[:-1]]
     factor = node.score / above if above else node.score
-    heading = join("slot ", str(node.slots[-1]), " after ", phrase(model, node.tokens[:-1]), ": ", token(model, node.token))
+    heading = join(
+        "slot ", str(node.slots[-1]), " after ", phrase(model, node.tokens[:-1]), ": ", token(model, node.token)
+    )
     said: list[Inside] = [_identities(model, node, pool, factor)]
     blamed = shown.blamed is not None and node.slots == shown.blamed
     if blamed and shown.fault is not None:
@@ -223,7 +229,9 @@ def _emission(shown: ClassWalk, layer: LayerStep) -> tuple[Inside, ...]:
             for which, (p, q) in enumerate(zip(violation.expected, violation.found, strict=True))
             if p or q
         ]
-        caption = f"Here it breaks: the law of the token that comes out, before and after slot {violation.slot} is there."
+        caption = (
+            f"Here it breaks: the law of the token that comes out, before and after slot {violation.slot} is there."
+        )
     else:
         names = [token(model, which) for which in violation.children]
         rows = [Pair(*row) for row in zip(names, violation.expected, violation.found, strict=True)]

@@ -175,7 +175,9 @@ def _node(
 def _shape(kind: str, width: int = WIDTH, height: int = HEIGHT) -> Markup:
     if kind == "sampled":
         half, corner = height // 2, height // 6
-        return tag("path", d=f"M{corner} 0H{width - corner}L{width} {half}L{width - corner} {height}H{corner}L0 {half}Z")
+        return tag(
+            "path", d=f"M{corner} 0H{width - corner}L{width} {half}L{width - corner} {height}H{corner}L0 {half}Z"
+        )
     return tag("rect", width=width, height=height, rx=1 if kind == "lead" else height * 3 // 8)
 
 
@@ -218,7 +220,7 @@ def _legend(top: int, left_out: int) -> Markup:
         place = f"translate({left} {top + 10})"
         parts.append(tag("g", _shape(kind, *KEY), class_=f"n {kind}", fill=fill, stroke=stroke, transform=place))
         parts.append(tag("text", said, x=left + 32, y=top + 21, **_ink(True, 11)))
-        left += 32 + 6 * len(said) + 20
+        left += 32 + 11 * len(said) // 2 + 20
     said = "faded: pruned" + (f" ({left_out} more not drawn)" if left_out else "")
     return join(parts, tag("text", said, x=left, y=top + 21, **_ink(True, 11)))
 
@@ -242,7 +244,5 @@ def legend() -> Markup:
         )
         for kind, _, _ in items
     }
-    listed = [
-        tag("li", picture[kind], " ", tag("b", name), ": ", escape(said)) for kind, name, said in items
-    ]
+    listed = [tag("li", picture[kind], " ", tag("b", name), ": ", escape(said)) for kind, name, said in items]
     return tag("ul", listed, tag("li", tag("b", "faded"), ": pruned, or not revealed yet"), class_="legend")
