@@ -86,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
     check_output("--html", args.html)
     if args.plot is not None:
         check_plot_file(args.plot)
+        check_output("--plot", args.plot)
     chosen = settings.from_arguments(args)
     base = _row_model(args) or chosen.model
     chosen.design.check_vocab(base.vocab)

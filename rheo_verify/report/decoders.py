@@ -59,7 +59,8 @@ def _line(row: Row, wide: bool, style: Style) -> str:
 COLUMNS = (
     "TV: total variation of those tokens' law from the target's, exact. tokens: emitted in the first cycle, on "
     "average. accepted: probability that at least 1, 2, … drafted tokens are. optimum: the most that any rule can "
-    "accept at the root, where the number of drafts is fixed. calls: of the target, for LENGTH tokens. paths: outcomes told apart."
+    "accept at the root, where the number of drafts is fixed. calls: of the target, for LENGTH tokens. paths: "
+    "outcomes told apart."
 )
 
 

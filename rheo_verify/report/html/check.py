@@ -9,7 +9,7 @@ from typing import Any
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.foreign import texts
 from rheo_verify.foreign.paths import Question, SeenPath
-from rheo_verify.foreign.reports import CheckReport, Finding
+from rheo_verify.foreign.reports import CheckReport, Difference, Finding
 from rheo_verify.probability.rationals import decimal
 from rheo_verify.report.html.bars import Pair, compared
 from rheo_verify.report.html.markup import Inside, Markup, escape, join, tag
@@ -34,7 +34,7 @@ def to_html(report: CheckReport, paths: Sequence[SeenPath], again: str, command:
     if first is not None:
         parts.append(Part("counterexample", "The smallest counterexample", _finding(first, again)))
         if paths:
-            parts.append(Part("paths", "Its paths", _paths(first, paths)))
+            parts.append(Part("paths", "Its paths", _paths(report, paths)))
         others = [[tag("h3", f"{it.code}: {it.message}"), *_finding(it, again)] for it in report.findings[1:]]
         if others:
             parts.append(Part("more", "What else is wrong there", others))
@@ -102,16 +102,17 @@ def _places(rows: Any) -> list[tuple[str, Sequence[str]]]:
     return [(f"position {place}", row) for place, row in enumerate(rows)]
 
 
-def _paths(finding: Finding, paths: Sequence[SeenPath]) -> list[Inside]:
+def _paths(report: CheckReport, paths: Sequence[SeenPath]) -> list[Inside]:
     shown = paths[:MOST_PATHS]
-    rows = [_path(finding, place, path) for place, path in enumerate(shown, 1)]
+    wrong = [it for finding in report.findings for it in finding.differences]
+    rows = [_path(wrong, place, path) for place, path in enumerate(shown, 1)]
     left = len(paths) - len(shown)
     caption = "Every way this run can go, most probable first" + (f"; {left} more are left out." if left > 0 else ".")
     heads = ("path", "probability", "emitted", "remark", "random calls and their answers")
     return [table(heads, rows, caption, sortable=True)]
 
 
-def _path(finding: Finding, place: int, path: SeenPath) -> list[Any]:
+def _path(wrong: Sequence[Difference], place: int, path: SeenPath) -> list[Any]:
     emitted = "could not be read" if path.emitted is None else _tokens(path.emitted)
     questions = tag("ol", *(tag("li", _question(it)) for it in path.questions), class_="questions")
     summary = " ".join(str(it.answer) for it in path.questions) or "none"
@@ -119,18 +120,18 @@ def _path(finding: Finding, place: int, path: SeenPath) -> list[Any]:
         Cell(str(place), place),
         Cell(number(path.probability), float(path.probability), number=True),
         Cell(emitted),
-        Cell(_remark(finding, path)),
+        Cell(_remark(wrong, path)),
         Cell(tag("details", tag("summary", summary), questions), summary),
     ]
 
 
-def _remark(finding: Finding, path: SeenPath) -> Inside:
+def _remark(wrong: Sequence[Difference], path: SeenPath) -> Inside:
     if path.breaches:
         return tag("b", ", ".join(dict.fromkeys(breach.code for breach in path.breaches)))
     if path.emitted is None:
         return None
     size = len(path.emitted)
-    below = [it for it in finding.differences if it.outcome[:size] == path.emitted[: len(it.outcome)]]
+    below = [it for it in wrong if it.outcome[:size] == path.emitted[: len(it.outcome)]]
     if any(it.found > it.expected for it in below):
         return tag("b", "too often")
     return "too rarely" if any(it.found < it.expected for it in below) else None

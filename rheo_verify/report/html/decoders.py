@@ -13,7 +13,7 @@ from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, decimal, text
 from rheo_verify.report import decoders as words
 from rheo_verify.report.html.bars import Pair, compared, single
-from rheo_verify.report.html.enumeration import some
+from rheo_verify.report.html.enumeration import MOST_ROWS, some
 from rheo_verify.report.html.markup import Inside, Markup, join, tag
 from rheo_verify.report.html.numbers import number, phrase, token
 from rheo_verify.report.html.page import Part, badge, banner, facts, page
@@ -33,7 +33,7 @@ def table_html(
     verdict = Verdict.REFUTED if wrong else Verdict.INCONCLUSIVE if open_rows else Verdict.VERIFIED
     lossy = sum(row.verdict is Verdict.REFUTED for row in rows)
     sentence = {
-        Verdict.REFUTED: f"{count(len(wrong), 'decoder')} should be lossless and {'is' if len(wrong) == 1 else 'are'} not",
+        Verdict.REFUTED: f"should be lossless, but not so: {', '.join(row.entry.name for row in wrong)}",
         Verdict.INCONCLUSIVE: f"a limit ended {len(open_rows)} of {len(rows)} decoders",
         Verdict.VERIFIED: "every decoder that should be lossless is",
     }[verdict]
@@ -139,13 +139,13 @@ def _depths(row: Evaluation) -> list[Inside]:
     return [single(depths, "drafted tokens accepted", "probability", "How far a cycle gets.", largest=1)]
 
 
-def laws(row: Evaluation) -> list[Inside]:
+def laws(row: Evaluation, most: int = MOST_ROWS) -> list[Inside]:
     """Expected against found: the outputs that are wrong, if any; the first token."""
     model, tables = row.model, []
     if row.comparison.differences:
         pairs = [Pair(phrase(model, it.tokens), it.expected, it.found) for it in row.comparison.differences]
         caption = f"Outputs of up to {row.length} tokens whose probability is wrong, largest differences first."
-        tables.append(compared(*some(pairs, "output", caption)))
+        tables.append(compared(*some(pairs, "output", caption, most)))
     target, found = model.target(row.context), row.emission.first_token(model.vocab)
     pairs = [Pair(token(model, which), *two) for which, two in enumerate(zip(target, found, strict=True))]
     caption = "The first token that comes out: its probability under the target, and under this decoder."

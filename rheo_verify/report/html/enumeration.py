@@ -142,11 +142,11 @@ def _reasons(result: Enumeration) -> Inside:
     return tag("ul", *(tag("li", line) for line in said), class_="reasons")
 
 
-def wrong_sequences(result: Enumeration) -> Markup:
+def wrong_sequences(result: Enumeration, most: int = MOST_ROWS) -> Markup:
     """Expected against found of the outputs whose probability is wrong."""
     rows = [Pair(phrase(result.model, it.tokens), it.expected, it.found) for it in result.comparison.differences]
     caption = f"Sequences whose probability is wrong at budget {result.design.budget} (the output starts so)."
-    return compared(*some(rows, "output", caption))
+    return compared(*some(rows, "output", caption, most))
 
 
 def first_token(result: Enumeration) -> Markup:
@@ -158,15 +158,15 @@ def first_token(result: Enumeration) -> Markup:
     return compared(*some(pairs, "token", caption))
 
 
-def some(pairs: list[Pair], what: str, caption: str) -> tuple[list[Pair], str, str]:
+def some(pairs: list[Pair], what: str, caption: str, most: int = MOST_ROWS) -> tuple[list[Pair], str, str]:
     """Arguments of `compared`: the largest differences, or probabilities, where there are too many rows for a page."""
-    if len(pairs) <= MOST_ROWS:
+    if len(pairs) <= most:
         return pairs, what, caption
     order = sorted(
         range(len(pairs)), key=lambda at: (-abs(pairs[at].expected - pairs[at].found), -pairs[at].expected, at)
     )
-    kept = sorted(order[:MOST_ROWS])
-    return [pairs[at] for at in kept], what, f"{caption} {len(pairs) - MOST_ROWS} of {len(pairs)} rows are left out."
+    kept = sorted(order[:most])
+    return [pairs[at] for at in kept], what, f"{caption} {len(pairs) - most} of {len(pairs)} rows are left out."
 
 
 def _budgets(result: Enumeration) -> list[Inside]:

@@ -26,6 +26,8 @@ from rheo_verify.report.html.page import facts, verdict_line
 from rheo_verify.report.html.tree_svg import Picture, inline, legend
 from rheo_verify.report.text import both, count
 
+FEW = 8
+
 
 class Shown:
     """Several answers side by side, e.g. the cycles of `compare_cycles`, for the last line of a cell."""
@@ -64,7 +66,7 @@ def _enumeration(result: Enumeration) -> Inside:
         blame_sentence(result),
         tag("p", f"{which}, of probability {both(shown.probability)}:"),
         _picture(Picture(walk.model, walk.tree, walk.pruned, shown.blamed)),
-        wrong_sequences(result) if lossy else first_token(result),
+        wrong_sequences(result, FEW) if lossy else first_token(result),
     )
 
 
@@ -90,7 +92,7 @@ def _evaluation(row: Evaluation) -> Inside:
         tag("p", row.entry.description, class_="what"),
         facts([("Scope", scope)]),
         blame_parts(row) if row.blame is not None else None,
-        laws(row)[:1],
+        laws(row, FEW)[:1],
     )
 
 
