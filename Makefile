@@ -1,12 +1,15 @@
 # make test   set up and run all tests that `pytest` runs (the README's test line)
 # make test-models  the tests that need torch and transformers
 # make test-proofs  build and recheck the Rocq proofs (needs coq and mathcomp)
+# make test-browser  the HTML reports in a headless chromium (needs one: apt-get install chromium)
+# make test-notebook  execute docs/tour.ipynb and compare what it shows
+# make screenshots  the pictures in docs/pictures, drawn anew
 # make bench  the benchmarks of the exact engine, as ratios within one run
 # make mutants  mutation testing of the core with mutmut (an hour or so; not part of CI)
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup test test-models test-proofs bench mutants
+.PHONY: setup test test-models test-proofs test-browser test-notebook screenshots bench mutants
 setup: $(BIN)/.installed
 
 $(BIN)/.installed: pyproject.toml
@@ -27,6 +30,16 @@ test-proofs: setup
 	$(MAKE) -C proofs/rocq coqchk
 	$(MAKE) -C proofs/rocq mutants
 	$(BIN)/python -m pytest -m slow tests/test_certificates.py tests/test_proofs.py
+
+test-browser: setup
+	$(BIN)/python -m pytest -m browser tests/browser
+
+test-notebook: setup
+	$(BIN)/pip install --quiet --editable '.[notebook]'
+	$(BIN)/python -m pytest -m notebook tests/html
+
+screenshots: setup
+	$(BIN)/python -m tests.browser.screenshots
 
 bench: setup
 	$(BIN)/pip install --quiet --editable '.[torch]'

@@ -1,8 +1,8 @@
 """The commands `acceptance` and `search`: what they print, what they refuse."""
 
 import json
-from dataclasses import replace
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import pytest
 

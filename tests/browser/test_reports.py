@@ -72,7 +72,7 @@ CONTRAST = """(() => {
       .map((v) => v / 255).map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
     return 0.2126 * r + 0.7152 * g + 0.0722 * b;
   };
-  const clear = (colour) => /, 0\\)$/.test(colour);
+  const clear = (colour) => /^rgba.*, 0\\)$/.test(colour);
   const behind = (it) => {
     for (; it; it = it.parentElement) {
       const colour = getComputedStyle(it).backgroundColor;
@@ -206,7 +206,8 @@ def test_a_row_of_the_table_leads_to_its_detail(tab: Page, pages: dict[str, Path
     tab.open(pages["decoders"], calm=True)
     tab.click(".sortable a[href='#d-lenient']")
     top = tab.run(
-        "new Promise((done) => setTimeout(() => done(document.getElementById('d-lenient').getBoundingClientRect().top), 300))"
+        "new Promise((done) => setTimeout("
+        "() => done(document.getElementById('d-lenient').getBoundingClientRect().top), 300))"
     )
     assert 0 <= top < 200
 

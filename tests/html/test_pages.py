@@ -178,7 +178,7 @@ def test_a_refuted_check_shows_the_paths_of_its_smallest_case(tmp_path: Path) ->
     root = read(page)
     assert root.all("section")[0].attributes["id"] == "counterexample"
     table = root.all("section", id="paths")[0].all("table")[0]
-    rows = [row for row in table.all("tbody")[0].children]
+    rows = list(table.all("tbody")[0].children)
     assert sum(float(row.children[1].attributes["data-value"]) for row in rows) == pytest.approx(1)
     assert "RV407" in table.text
     assert "too rarely" in table.text

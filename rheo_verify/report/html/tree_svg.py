@@ -17,6 +17,7 @@ from rheo_verify.report.html.assets import asset
 from rheo_verify.report.html.layout import HEIGHT, MARGIN, ROOT, WIDTH, Layout, lay_out
 from rheo_verify.report.html.markup import Markup, escape, join, tag
 from rheo_verify.report.html.numbers import brief, visible
+from rheo_verify.report.text import count
 
 MOST_PRUNED = 24
 LEGEND_HEIGHT = 34
@@ -102,9 +103,10 @@ def _description(picture: Picture, left_out: int) -> str:
         f"{rank}: {model.phrase(node.tokens)}, {node.kind}" for rank, node in enumerate(picture.tree[:12], 1)
     )
     more = f"; and {len(picture.tree) - 12} more" if len(picture.tree) > 12 else ""
-    pruned = f" {len(picture.pruned)} pruned nodes" if picture.pruned else ""
-    said = f",{pruned}" if pruned else ""
-    return f"{len(picture.tree)} nodes{said}, by rank: {kept}{more}." + (f" {left_out} not drawn." if left_out else "")
+    pruned = f", {len(picture.pruned)} pruned" if picture.pruned else ""
+    return f"{count(len(picture.tree), 'node')}{pruned}, by rank: {kept}{more}." + (
+        f" {left_out} not drawn." if left_out else ""
+    )
 
 
 def _body(picture: Picture, nodes: list[Node], layout: Layout, plain: bool) -> Markup:
