@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from rheo_verify.checks.enumeration import Enumeration, enumerate_design
 from rheo_verify.checks.examples import MOST_PATHS, example_draws
@@ -12,6 +14,7 @@ from rheo_verify.checks.structure import SlotFault
 from rheo_verify.checks.walkthrough import Walkthrough, walk_through, walkthrough_of
 from rheo_verify.drafting.tree import SlotPath, TokenPath, Tree
 from rheo_verify.drafting.validity import why_not_lazy
+from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import Rational
 from rheo_verify.probability.replay import choices_text
 
@@ -38,22 +41,26 @@ class ClassWalk:
     violation: StepViolation | None = None
 
 
-def class_walks(result: Enumeration) -> Iterator[ClassWalk]:
-    """The counterexample if there is one, then every other class, most probable first."""
-    first = counterexample(result)
+def class_walks(result: Enumeration, most: int | None = None) -> Iterator[ClassWalk]:
+    """The counterexample if there is one, then the `most` most probable classes (all if None), most probable first."""
+    classes = result.classes()
+    first = counterexample(result, classes)
     if first is not None:
         yield first
     seen = None if first is None or (result.blame and result.blame.context) else first.walk.tree
-    classes = result.classes()
-    for tree in sorted(classes, key=lambda it: (-classes[it], [node.tokens for node in it])):
+
+    def order(tree: Tree) -> tuple[Any, ...]:
+        return (-classes[tree], [node.tokens for node in tree])
+
+    for tree in sorted(classes, key=order) if most is None else heapq.nsmallest(most, classes, key=order):
         if tree != seen:
             yield _tell(result, tree, FEW_PATHS)
 
 
-def counterexample(result: Enumeration) -> ClassWalk | None:
+def counterexample(result: Enumeration, classes: Law[Tree] | None = None) -> ClassWalk | None:
     """The most probable class in which the blamed slot survived, or in which the blamed rule fails; None if lossless.
 
-    Where the guilty cycle starts later, that cycle is enumerated here.
+    `classes` may be given where they are known. Where the guilty cycle starts later, that cycle is enumerated here.
     """
     who = result.blame
     if who is None:
@@ -62,9 +69,9 @@ def counterexample(result: Enumeration) -> ClassWalk | None:
         start = result.context + who.context
         later = enumerate_design(result.model, result.design, result.rule, method=result.method, context=start)
         return counterexample(later)
-    classes = result.classes()
+    classes = result.classes() if classes is None else classes
     if who.fault is not None:
-        tree = guilty_tree(result)
+        tree = guilty_tree(result, classes)
         slot, fault = who.fault.slots[0], who.fault
         return None if tree is None else _tell(result, tree, MOST_PATHS, blamed=slot, fault=fault)
     for violation in result.step_violations:
@@ -75,13 +82,13 @@ def counterexample(result: Enumeration) -> ClassWalk | None:
     return None
 
 
-def guilty_tree(result: Enumeration) -> Tree | None:
+def guilty_tree(result: Enumeration, classes: Law[Tree] | None = None) -> Tree | None:
     """The most probable class in which the blamed slot survived; None if no slot of this cycle is to blame."""
     if result.blame is None or result.blame.fault is None or result.blame.context:
         return None
     fault = result.blame.fault
     size = len(fault.tree)
-    classes = result.classes()
+    classes = result.classes() if classes is None else classes
     shown = [
         tree
         for tree in classes

@@ -120,7 +120,9 @@ def _layer(args: argparse.Namespace, tempered: Tempered, context: Context, desig
     if args.html is not None:
         from rheo_verify.report.html.acceptance import layer_html
 
-        write_output("--html", args.html, layer_html(answer, args.command_line))
+        why = "" if stopped is None else str(stopped)
+        write_output("--html", args.html, layer_html(answer, args.command_line, why))
+        args.html = None
     written = json.dumps(layer_data(answer), indent=1) + "\n" if args.json else layer_text(answer, stdout_style())
     sys.stdout.write(written)
     if stopped is not None:

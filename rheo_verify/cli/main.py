@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 import rheo_verify
+from rheo_verify.cli.outputs import write_unfinished
 from rheo_verify.errors import LimitReached, RheoVerifyError
 
 COMMANDS = (
@@ -63,12 +64,14 @@ def run(argv: Sequence[str] | None = None) -> int:
     except LimitReached as limit:
         covered = f" ({limit.covered})" if limit.covered else ""
         print(f"INCONCLUSIVE: {limit}{covered}", file=sys.stderr)
+        write_unfinished(args, str(limit), limit.covered)
         return 3
     except RheoVerifyError as error:
         print(f"rheo_verify {args.command}: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("INCONCLUSIVE: RV203: interrupted", file=sys.stderr)
+        write_unfinished(args, "RV203: interrupted")
         return 3
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 
@@ -20,6 +21,8 @@ def check_output(flag: str, path: str | None) -> None:
         return
     if not path:
         raise InputError("RV110", f"{flag} needs the name of a file")
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        return  # a pipe or a device: opening it may wait or do something
     try:
         missing = not os.path.exists(path)
         with open(path, "ab"):
@@ -38,6 +41,17 @@ def write_output(flag: str, path: str, written: str) -> None:
     except OSError as error:
         raise _cannot(flag, path, error) from None
     print(f"wrote {path}", file=sys.stderr)
+
+
+def write_unfinished(args: argparse.Namespace, why: str, covered: str = "") -> None:
+    """The page of a command that a limit ended, if a page was asked for: an older one must not stand in its place."""
+    path: str | None = getattr(args, "html", None)
+    if path is None:
+        return
+    from rheo_verify.report.html.page import unfinished
+
+    with contextlib.suppress(InputError):
+        write_output("--html", path, unfinished(args.command, why, covered, args.command_line))
 
 
 def _cannot(flag: str, path: str, error: Exception) -> InputError:

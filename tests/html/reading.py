@@ -30,10 +30,6 @@ class Element:
         given = self.attributes.get(key.rstrip("_").replace("_", "-"), "")
         return value in given.split() if key == "class_" else given == value
 
-    def inside(self, class_: str) -> bool:
-        """Whether an element above has a class."""
-        return self.parent is not None and (self.parent.has("class_", class_) or self.parent.inside(class_))
-
     @property
     def text(self) -> str:
         return " ".join(" ".join(self.words).split())

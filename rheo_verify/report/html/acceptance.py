@@ -23,8 +23,8 @@ MOST_ROWS = 24
 NO_VERDICT = "Rates are not a verdict: whether a decoder is lossless is what the command enumerate decides."
 
 
-def layer_html(found: words.LayerAnswer, command: str) -> str:
-    """One self-contained page of one layer, and of the cycle of the same decoder."""
+def layer_html(found: words.LayerAnswer, command: str, stopped: str = "") -> str:
+    """One self-contained page of one layer, and of the cycle of the same decoder unless a limit `stopped` it."""
     model, layer = found.tempered.model, found.layer
     rheo, best = found.rates.rheo, found.rates.optimal
     sentence = f"rheo accepts {decimal(rheo)} of this layer; the most that any lossless rule can is {decimal(best)}"
@@ -32,7 +32,8 @@ def layer_html(found: words.LayerAnswer, command: str) -> str:
     head = headline("rheo_verify acceptance", sentence, what)
     shape = f"m = {layer.lead} lead, n = {layer.candidates} candidates of {count(model.vocab, 'token')}, all surviving"
     items: list[tuple[str, Inside]] = [("Scope", f"this layer, in exact rationals. {NO_VERDICT}"), ("Layer", shape)]
-    head.append(facts(items + _note(found.tempered)))
+    ended: list[tuple[str, Inside]] = [("But", f"the cycle is not finished: {stopped}")] if stopped else []
+    head.append(facts(items + ended + _note(found.tempered)))
     rates: list[tuple[Markup | str, Any]] = [(label, getattr(found.rates, name)) for name, label in words.NAMES.items()]
     caption = "The probability that a drafted token is accepted here."
     parts = [

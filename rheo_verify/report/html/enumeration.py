@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 
 from rheo_verify.checks.class_walks import ClassWalk, class_walks
 from rheo_verify.checks.enumeration import Enumeration
+from rheo_verify.checks.prefixes import count_leaves
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.probability.rationals import Rational, decimal
 from rheo_verify.report import enumeration as words
 from rheo_verify.report.html.bars import Pair, compared, single
 from rheo_verify.report.html.markup import Inside, Markup, join, tag
 from rheo_verify.report.html.numbers import number, phrase, token
-from rheo_verify.report.html.page import Part, badge, banner, facts, page
+from rheo_verify.report.html.page import Part, badge, banner, facts, page, unfinished
 from rheo_verify.report.html.stepper import listed, walk_section
 from rheo_verify.report.html.tables import table
 from rheo_verify.report.html.tree_svg import legend
@@ -50,13 +50,11 @@ def to_html(result: Enumeration, settings: str, command: str) -> str:
 def unfinished_html(ended: words.Unfinished, command: str) -> str:
     """The page of an enumeration that a limit ended."""
     what = words.headline(ended.model, ended.design, ended.rule)
-    head = banner(Verdict.INCONCLUSIVE, ended.why, "rheo_verify enumerate", what)
-    covered = Part("covered", "What was covered", [tag("p", ended.covered, "; nothing can be said of the rest.")])
-    return page(f"INCONCLUSIVE: {ended.why}", head, [covered], command)
+    return unfinished("enumerate", ended.why, ended.covered, command, what)
 
 
 def _facts(result: Enumeration) -> list[tuple[str, Inside]]:
-    classes = len(result.classes())
+    classes = count_leaves(result.prefixes)
     budget = count(result.design.budget, "node")
     items: list[tuple[str, Inside]] = [("Scope", words.scope(result))]
     if result.verdict is Verdict.VERIFIED and any(result.budgets):
@@ -70,11 +68,11 @@ def _embedded(result: Enumeration, settings: str) -> tuple[list[ClassWalk], list
     shown: list[ClassWalk] = []
     sections: list[Markup] = []
     size = 0
-    for each in islice(class_walks(result), MOST_CLASSES):
+    for each in class_walks(result, MOST_CLASSES):
         place = len(shown) + 1
         section = walk_section(each, f"class-{place}", _heading(result, each, place), _remark(each, settings))
         size += len(section.encode())
-        if shown and size > MOST_BYTES:
+        if shown and (size > MOST_BYTES or len(shown) == MOST_CLASSES):
             break
         shown.append(each)
         sections.append(section)
@@ -95,7 +93,7 @@ def _remark(each: ClassWalk, settings: str) -> Inside:
 
 
 def _picker(result: Enumeration, shown: Sequence[ClassWalk]) -> Inside:
-    classes = len(result.classes())
+    classes = count_leaves(result.prefixes)
     options = [
         tag(
             "option",

@@ -56,7 +56,7 @@ def _whole(inside: Inside) -> str:
 def _enumeration(result: Enumeration) -> Inside:
     lossy = result.total_variation
     said = f"not lossless, total variation {both(lossy)}" if lossy else "lossless, total variation 0"
-    shown = next(class_walks(result))
+    shown = next(class_walks(result, 1))
     walk = shown.walk
     which = "A class in which it breaks" if lossy else "The most probable class"
     return join(

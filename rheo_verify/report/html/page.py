@@ -77,7 +77,19 @@ def verdict_line(verdict: Verdict, said: Inside, heading: str = "p") -> Markup:
 
 def banner(verdict: Verdict, said: Inside, kicker: Inside, what: Inside) -> list[Markup]:
     """The verdict, first of all."""
-    return [tag("p", kicker, class_="kicker"), verdict_line(verdict, said, "h1"), tag("p", what, class_="what")]
+    return [
+        tag("p", kicker, class_="kicker"),
+        verdict_line(verdict, said, "h1"),
+        tag("p", what, class_="what") if what else Markup(),
+    ]
+
+
+def unfinished(name: str, why: str, covered: str, command: str, what: Inside = None) -> str:
+    """The page of a command that a limit ended."""
+    head = banner(Verdict.INCONCLUSIVE, why, f"rheo_verify {name}", what)
+    said = f"{covered}; nothing can be said of the rest." if covered else "Nothing can be said."
+    parts = [Part("covered", "What was covered", [tag("p", said)])]
+    return page(f"{Verdict.INCONCLUSIVE}: {why}", head, parts, command)
 
 
 def headline(kicker: Inside, sentence: Inside, what: Inside) -> list[Markup]:

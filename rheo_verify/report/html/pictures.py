@@ -12,7 +12,7 @@ from rheo_verify.report.text import both
 
 def class_svg(result: Enumeration, command: str) -> str:
     """The class in which the loss shows, else the most probable one. `command` goes into the metadata."""
-    shown = next(class_walks(result))
+    shown = next(class_walks(result, 1))
     name = "The counterexample" if result.blame is not None else "The most probable class"
     title = f"{name}, of probability {both(shown.probability)}: {headline(result.model, result.design, result.rule)}"
     walk = shown.walk

@@ -207,7 +207,7 @@ def _layer(model: Model, layer: LayerStep) -> tuple[Inside, ...]:
     rejected = total(layer.law.residual)
     heads = ("candidate", "target p", "tested against", "accepted")
     head = tag("tr", *(tag("th", name, scope="col") for name in heads))
-    table = tag("table", tag("thead", head), tag("tbody", *rows))
+    table = tag("table", tag("thead", head), tag("tbody", *rows), aria_label="what is tested")
     left = tag(
         "p",
         "All are rejected with probability ",
