@@ -33,11 +33,13 @@ from rheo_verify.models.random_tables import random_model
 from rheo_verify.models.shipped import find_model
 from rheo_verify.models.table_file import load_model, model_from_data
 from rheo_verify.probability.distributions import distribution
-from rheo_verify.probability.rationals import ONE, exact
+from rheo_verify.probability.rationals import ONE, exact, text
 from rheo_verify.probability.replay import replay
 from rheo_verify.report.html.layout import ACROSS, HEIGHT, WIDTH, lay_out
 from rheo_verify.report.html.markup import escape, tag
 from rheo_verify.report.html.notebook import Shown
+from rheo_verify.report.html.numbers import number
+from rheo_verify.report.html.stepper import walk_section
 from rheo_verify.report.html.tree_svg import Picture, inline, stand_alone
 from rheo_verify.verification.rules import layer_rule
 from tests.html.reading import read
@@ -221,6 +223,61 @@ def test_answers_show_themselves_in_notebooks() -> None:
         assert not root.all("script")
         assert not [it for it in root.all() if it.name in ("h1", "h2")]
         assert shown == value._repr_html_()
+
+
+def test_a_refuted_answer_in_a_notebook_has_the_wrong_outputs() -> None:
+    result = broken()
+    rows = read(result._repr_html_()).all("tbody")[0].children
+    assert [[row.children[0].text, *(small.text for small in row.all("small"))] for row in rows] == [
+        [result.model.phrase(it.tokens), *map(text, (it.expected, it.found, abs(it.found - it.expected)))]
+        for it in result.comparison.differences
+    ]
+
+
+def test_a_step_tells_the_law_that_is_drawn_from_and_the_one_that_is_verified() -> None:
+    """They differ where verification uses the ranking draft's law (broken)."""
+    model = context_free(distribution([1, 1, 1]), distribution([5, 3, 2]), distribution([5, 1, 4]))
+    design = TreeDesign(lead=1, pool=3, depth=1, budget=3, verification="ranking")
+    result = enumerate_design(model, design, layer_rule("rheo"))
+    shown = next(class_walks(result))
+    step = read(walk_section(shown, "x", "x")).all("li", class_="blamed")[0].text
+    drawn = "B" if shown.walk.tree[1].token == 1 else "C"
+    verified = {"B": "0.6000 3/5", "C": "0.4000 2/5"}[drawn]
+    assert f"Y is drawn from q\u0303: B 1/5, C 4/5; it came out as {drawn}" in step
+    assert f"builds the tree as 0.5000 1/2 (the proxy) and is verified as {verified}" in step
+
+
+@settings(max_examples=15)
+@given(st.data())
+def test_every_step_has_its_numbers(data: Any) -> None:
+    model = data.draw(models())
+    result = enumerate_design(model, data.draw(designs(model.vocab)), layer_rule("rheo"))
+    shown = next(class_walks(result, 1))
+    walk = shown.walk
+    steps = read(walk_section(shown, "x", "x")).all("ol", class_="steps")[0].children
+    assert len(steps) == len(walk.tree) + bool(walk.pruned) + len(walk.layers)
+    for rank, (step, node) in enumerate(zip(steps, walk.tree, strict=False), 1):
+        assert (step.attributes["data-k"], step.attributes["data-now"]) == (str(rank), str(rank))
+        parts = [part.text for part in step.all("p")]
+        said = f"score {_number(node.score)}; what is kept so far has probability {_number(shown.along[rank - 1])}"
+        assert _squeezed(parts[-1]) == _squeezed(said)
+        if node.law is not None:
+            assert _squeezed(f"verified as {_number(node.law[node.token])} (its") in _squeezed(parts[0])
+    for step, layer in zip(steps[len(steps) - len(walk.layers) :], walk.layers, strict=True):
+        rows = [[cell.text for cell in row.children] for row in step.all("tbody")[0].children]
+        for row, child, accepted in zip(rows, layer.children, layer.law.accept, strict=True):
+            assert row[1] == _number(layer.target[child.token])
+            assert row[3] == _number(accepted)
+        said = f"rejected with probability {_number(sum(layer.law.residual))}"
+        assert _squeezed(said) in _squeezed(step.text)
+
+
+def _number(value: Any) -> str:
+    return " ".join(read(f"<p>{number(exact(value))}</p>").text.split())
+
+
+def _squeezed(words: str) -> str:
+    return "".join(words.split())
 
 
 def test_a_batch_of_rates_is_shown_as_text() -> None:
