@@ -178,6 +178,17 @@ def test_tab_goes_everywhere_in_order_and_the_focus_is_seen(tab: Page, pages: di
     assert "INPUT" in seen
 
 
+def test_a_table_that_scrolls_sideways_can_be_reached_and_its_caption_stays(tab: Page, pages: dict[str, Path]) -> None:
+    tab.open(pages["decoders"], width=360, calm=True)
+    tab.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+    table = "document.querySelector('.scroll:has(.sortable)')"
+    assert tab.run(f"{table}.tabIndex") == 0
+    assert tab.run(f"{table}.querySelector('caption > span').getBoundingClientRect().right") <= 360
+    tab.open(pages["decoders"], width=1400, calm=True)
+    tab.run("new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))")
+    assert tab.run(f"{table}.hasAttribute('tabindex')") is False
+
+
 def test_the_skip_link_leads_to_the_answer(tab: Page, pages: dict[str, Path]) -> None:
     tab.open(pages["sound"])
     tab.key("Tab")

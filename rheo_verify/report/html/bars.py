@@ -109,5 +109,5 @@ def _percent(value: Any, largest: Any) -> str:
 
 def _table(heads: Sequence[str], rows: Sequence[Markup], caption: Inside) -> Markup:
     head = tag("tr", *(tag("th", name, scope="col") if name else tag("td") for name in heads))
-    table = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *rows))
+    table = tag("table", tag("caption", tag("span", caption)), tag("thead", head), tag("tbody", *rows))
     return tag("div", table, class_="scroll")

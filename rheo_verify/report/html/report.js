@@ -105,6 +105,15 @@
     });
   }
 
+  /* What scrolls sideways can be reached by the keyboard, and only then. */
+  const seen = new ResizeObserver((entries) => {
+    for (const { target } of entries) {
+      if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+      else target.removeAttribute("tabindex");
+    }
+  });
+  for (const table of all("div.scroll:not(.figure)")) seen.observe(table);
+
   /* Copy a command, where the browser lets pages do so. */
   if (navigator.clipboard) {
     for (const button of all("button.copy")) {

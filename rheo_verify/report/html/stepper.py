@@ -230,12 +230,12 @@ def _emission(shown: ClassWalk, layer: LayerStep) -> tuple[Inside, ...]:
             if p or q
         ]
         caption = (
-            f"Here it breaks: the law of the token that comes out, before and after slot {violation.slot} is there."
+            f"Here it breaks: the law of the token that comes out, before and after slot {violation.slot} is revealed."
         )
     else:
         names = [token(model, which) for which in violation.children]
         rows = [Pair(*row) for row in zip(names, violation.expected, violation.found, strict=True)]
-        caption = f"Here it breaks: the probability of descending, before and after slot {violation.slot} is there."
+        caption = f"Here it breaks: the probability of descending, before and after slot {violation.slot} is revealed."
     return (compared(rows, "token", caption, ("before", "after")),)
 
 

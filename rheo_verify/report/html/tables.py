@@ -25,7 +25,7 @@ def table(heads: Sequence[Inside], rows: Sequence[Sequence[Any]], caption: Insid
     body = [tag("tr", *(_cell(cell, first=not place) for place, cell in enumerate(row))) for row in rows]
     whole = tag(
         "table",
-        tag("caption", caption),
+        tag("caption", tag("span", caption)),
         tag("thead", tag("tr", *head)),
         tag("tbody", *body),
         class_="sortable" if sortable else None,
