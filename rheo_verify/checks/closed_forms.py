@@ -62,7 +62,8 @@ def closed_forms(target: Array, draft: Array, lead: int, candidates: int, sampli
 
     `target` p, `draft` q (it ranks), `sampling` q-hat (it is sampled from; q unless given): weights [..., V] of
     positive mass. Raises `InputError` RV106 when m or n is out of range. Claims `acceptance-rheo` (Theorem 3),
-    `acceptance-rrsw` (D.2), `single-draft-rates`, `top-k-imperfect`; the optimum is derived in `docs/acceptance.md`.
+    `acceptance-rrsw` (D.2), `single-draft-rates`, `top-k-imperfect`; the optimum is derived in
+    `docs/explanation/acceptance.md`.
     """
     check_layer(draft.shape[-1], lead, candidates)
     sampling = draft if sampling is None else sampling

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
-from rheo_verify.cli.outputs import add_html_argument, check_output, write_output
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
+from rheo_verify.cli.messages import note
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
 
@@ -166,7 +167,7 @@ def _compare(
         numbers = f"K={design.pool} W={design.beam} D={design.depth} R={design.budget}"
         title = f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}"
         draw(cycles, points, title, args.plot, args.command_line)
-        print(f"wrote {args.plot}", file=sys.stderr)
+        note(f"wrote {args.plot}")
     if args.html is not None:
         from rheo_verify.report.html.acceptance import compare_html
 

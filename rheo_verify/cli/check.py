@@ -9,7 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from rheo_verify.cli.outputs import add_html_argument, check_output, write_output
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.errors import InputError
 
 if TYPE_CHECKING:
@@ -133,10 +133,10 @@ def check(code: Any, args: argparse.Namespace) -> Any:
 
 
 def load(where: str) -> Any:
-    """The object named ``MODULE:NAME`` or ``FILE.py:NAME``. Raises `InputError` RV103."""
+    """The object named ``MODULE:NAME`` or ``FILE.py:NAME``. Raises `InputError` RV121."""
     place, _, name = where.rpartition(":")
     if not place:
-        raise InputError("RV103", f"{where!r} is not MODULE:FUNCTION or FILE.py:FUNCTION")
+        raise InputError("RV121", f"{where!r} is not MODULE:FUNCTION or FILE.py:FUNCTION")
     if place.endswith(".py"):
         from rheo_verify.foreign.planted import load_file
 
@@ -146,16 +146,16 @@ def load(where: str) -> Any:
         try:
             module = importlib.import_module(place)
         except ImportError as error:
-            raise InputError("RV103", f"{place} cannot be imported: {error}") from None
+            raise InputError("RV121", f"{place} cannot be imported: {error}") from None
         finally:
             sys.path.remove(os.getcwd())
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise InputError("RV103", f"{place} has no {name!r}")
+            raise InputError("RV121", f"{place} has no {name!r}")
         found = getattr(found, part)
     if not callable(found):
-        raise InputError("RV103", f"{where} is not callable")
+        raise InputError("RV121", f"{where} is not callable")
     return found
 
 
@@ -190,8 +190,11 @@ def _read_case(written: str) -> Any:
     from rheo_verify.foreign.cases import read_case
 
     if os.path.exists(written):
-        with open(written, encoding="utf-8") as file:
-            written = file.read()
+        try:
+            with open(written, encoding="utf-8") as file:
+                written = file.read()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError("RV120", f"--case {written}: cannot be read ({error})") from None
     try:
         data = json.loads(written)
         return read_case(data)

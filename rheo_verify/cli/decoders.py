@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
-from rheo_verify.cli.outputs import add_html_argument, check_output, write_output
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError
 

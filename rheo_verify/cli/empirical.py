@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rheo_verify.cli.outputs import add_html_argument, check_output, write_output
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError
 
@@ -142,7 +142,7 @@ def _text(args: argparse.Namespace) -> str:
         try:
             return Path(args.prompt_file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError("RV103", f"{args.prompt_file}: cannot be read ({error})") from None
+            raise InputError("RV120", f"--prompt-file {args.prompt_file}: cannot be read ({error})") from None
     return default_text()
 
 

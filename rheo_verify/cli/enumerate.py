@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
-from rheo_verify.cli.outputs import add_html_argument, check_output, write_output
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
+from rheo_verify.cli.messages import note
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
 
@@ -21,6 +22,7 @@ EXAMPLES = """examples:
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --proxy 1/4
   rheo_verify enumerate --vocab 8 --k 4 --beam 4 --depth 5 --budget 16 --method classes --json
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --certificate table-1.v
+  rheo_verify enumerate --vocab 5 --depth 4 --method exhaustive --jobs 2 --checkpoint build/finished
 
 """
 
@@ -63,6 +65,7 @@ def add(subparsers: Any) -> None:
     add_html_argument(group)
     group.add_argument("--svg", metavar="FILE", help="also draw the class that the report shows, as SVG")
     group.add_argument("--json", action="store_true", help="print one JSON object")
+    settings.add_work_arguments(parser)
     parser.set_defaults(run=run)
 
 
@@ -84,12 +87,21 @@ def run(args: argparse.Namespace) -> int:
     check_output("--html", args.html)
     check_output("--svg", args.svg)
     chosen = settings.from_arguments(args)
+    workers, store = settings.workers_from(args)
+    memory = settings.memory_from(args)
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     with ProgressBar() as bar:
-        limits = Limits(deadline, args.max_trees, bar.update)
+        limits = Limits(deadline, args.max_trees, bar.update, memory)
         try:
             result = enumerate_design(
-                chosen.model, chosen.design, chosen.rule, method=args.method, cycles=args.cycles, limits=limits
+                chosen.model,
+                chosen.design,
+                chosen.rule,
+                method=args.method,
+                cycles=args.cycles,
+                limits=limits,
+                workers=workers,
+                store=store,
             )
         except (LimitReached, KeyboardInterrupt) as stop:
             why = stop.message if isinstance(stop, LimitReached) else "interrupted"
@@ -130,4 +142,4 @@ def _write_certificate(result: Enumeration, path: str) -> None:
     except OSError as error:
         raise InputError("RV703", f"--certificate {path}: cannot be written ({error.strerror or error})") from None
     how = f"coqc {path}" if path.endswith(".v") else f"python proofs/check_certificate.py {path}"
-    print(f"certificate written; recheck it with: {how}", file=sys.stderr)
+    note(f"certificate written; recheck it with: {how}")

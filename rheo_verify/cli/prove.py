@@ -6,6 +6,8 @@ import argparse
 import sys
 from typing import Any
 
+from rheo_verify.cli.messages import Loudness, loudness
+
 
 def add(subparsers: Any) -> None:
     """Register the command."""
@@ -20,7 +22,7 @@ def add(subparsers: Any) -> None:
         epilog=EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="claim ids (docs/claims.md); default: all")
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="claim ids (docs/reference/claims.md); default: all")
     parser.add_argument("--level", type=int, choices=(0, 1, 2, 3), help="only the checks of this level")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -40,5 +42,5 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _progress(what: str) -> None:
-    if sys.stderr.isatty() and what:
+    if sys.stderr.isatty() and loudness() > Loudness.QUIET and what:
         print(f"\r\033[K{what} …", end="", file=sys.stderr, flush=True)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from rheo_verify.cli.outputs import check_output, write_output
+from rheo_verify.cli.files import check_output, write_output
 from rheo_verify.errors import InputError
 
 HELP = """a replay string is SETTINGS:KIND:CHOICES, as printed by the other commands:

@@ -40,7 +40,7 @@ def draw(
 ) -> None:
     """Write the picture, with the command that made it in its metadata.
 
-    Raises `InputError` RV110 where it cannot be written, RV600 without matplotlib.
+    Raises `InputError` RV122 where it cannot be written, RV600 without matplotlib.
     """
     try:
         import matplotlib as mpl
@@ -63,7 +63,7 @@ def draw(
             undated = {"Date": None} if path.lower().endswith(".svg") else {}
             figure.savefig(path, dpi=150, metadata={**metadata, **undated})
         except OSError as error:
-            raise InputError("RV110", f"--plot {path}: cannot be written ({error.strerror})") from None
+            raise InputError("RV122", f"--plot {path}: cannot be written ({error.strerror})") from None
 
 
 def _against_lead(axes: Any, cycles: Sequence[Cycle]) -> None:

@@ -1,4 +1,4 @@
-"""Draws the pictures in docs/pictures: ``python -m tests.browser.screenshots`` (needs a chromium)."""
+"""Draws the pictures in docs/how-to/pictures: ``python -m tests.browser.screenshots`` (needs a chromium)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rheo_verify.cli.main import run
 from tests.browser.chromium import browser, find_browser
 
 ROOT = Path(__file__).parent.parent.parent
-PICTURES = ROOT / "docs" / "pictures"
+PICTURES = ROOT / "docs" / "how-to" / "pictures"
 REFUTED = ["enumerate", "--model", "table-1.json", "--depth", "1", "--budget", "2", "--proxy", "1/4"]
 VERIFIED = ["enumerate", "--vocab", "6", "--m", "1"]
 DECODERS = ["decoders", "--vocab", "3"]

@@ -94,7 +94,7 @@ def test_text(rows: tuple[Evaluation, ...]) -> None:
 
 
 def test_the_documentation_shows_the_table(rows: tuple[Evaluation, ...]) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "decoders.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "decoders.md").read_text()
     printed = report.table_text(rows, rows[0].model, (), 2, 3, Style(100))
     assert f"```text\n{printed}```" in page
 

@@ -183,7 +183,7 @@ def test_a_picture_that_cannot_be_written_is_refused(place: str, capsys: pytest.
         assert run([*command, "--svg", place]) == 2
         out, err = capsys.readouterr()
         assert (out, err.count("\n")) == ("", 1)
-        assert "RV110: --svg" in err
+        assert "RV122: --svg" in err
 
 
 def test_a_node_above_its_parent_is_drawn_or_left_out_but_never_fails() -> None:
