@@ -9,12 +9,14 @@ import os
 import sys
 from typing import Any
 
+from rheo_verify.cli.certificates import add_certificate, check_name, write
 from rheo_verify.errors import InputError
 
 EXAMPLES = """examples:
   rheo_verify check my_package.sampling:verify --as verifier
   rheo_verify check my_file.py:generate --as decoder --temperature 0.5 --top-p 0.9
   rheo_verify check my_file.py:Sampler --as sampler --arrays numpy --json
+  rheo_verify check my_file.py:verify --arrays numpy --scope quick --certificate verdict.v
   rheo_verify check --planted toy_models/broken
 
 """
@@ -59,6 +61,7 @@ def add(subparsers: Any) -> None:
     )
     group.add_argument("--case", metavar="JSON", help="run a verifier on this case only (as printed, or a file)")
     group.add_argument("--path", metavar="CHOICES", help="with --case: show this one path, e.g. 1.0.2")
+    add_certificate(group, "the verdict's numbers")
     group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -67,7 +70,11 @@ def add(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from rheo_verify.foreign import texts
+    from rheo_verify.foreign.evidence import keeping
+    from rheo_verify.foreign.paths_certificate import MOST_PATHS, paths_certificate
+    from rheo_verify.report.paths_certificate import to_json, to_rocq
 
+    check_name(args.certificate)
     if args.planted:
         from rheo_verify.foreign.planted import table
 
@@ -81,7 +88,11 @@ def run(args: argparse.Namespace) -> int:
     if args.case and args.path:
         sys.stdout.write(_one_path(code, args))
         return 0
-    report = check(code, args)
+    with keeping(MOST_PATHS) as kept:
+        report = check(code, args)
+    if args.certificate:
+        certificate = paths_certificate(report, kept.cases)
+        write(args.certificate, lambda: to_json(certificate), lambda: to_rocq(certificate))
     sys.stdout.write(
         json.dumps(texts.report_json(report), indent=1) + "\n"
         if args.json

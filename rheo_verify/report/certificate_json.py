@@ -80,6 +80,8 @@ def path(tokens: TokenPath) -> str:
 
 def lines(value: Any, indent: int) -> str:
     """A list or an object as JSON, one line for each entry."""
+    if not value:
+        return json.dumps(value)
     blank = " " * indent
     if isinstance(value, dict):
         body = ",\n".join(f"{blank}{json.dumps(key)}: {json.dumps(entry)}" for key, entry in value.items())
