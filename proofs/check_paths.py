@@ -24,6 +24,7 @@ class Case:
     def __init__(self, data, way):
         self.vocab, self.length, self.drafts, self.way = data["vocab"], data["length"], data["drafts"], way
         self.target, self.draft = self.table(data["target"]), self.table(data["draft"])
+        need(max(map(len, self.target)) == self.length - 1, "the target's rows are not for this length")
         self.paths, self.law = [self.path(*written) for written in data["paths"]], {}
         for probability, _, emitted, _ in self.paths:
             if emitted is not None:

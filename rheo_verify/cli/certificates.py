@@ -26,12 +26,15 @@ def check_name(path: str | None) -> None:
         raise InputError("RV703", f"--certificate {path}: the name must end in .json or .v")
 
 
-def write(path: str, to_json: Callable[[], str], to_rocq: Callable[[], str]) -> None:
-    """Write the file and say on stderr how to recheck it. Raises `InputError` RV703 where it cannot be written."""
+def write(path: str, to_json: Callable[[], str], to_rocq: Callable[[], str], scope: str = "") -> None:
+    """Write the file, and say on stderr of what it is (`scope`) and how to recheck it.
+
+    Raises `InputError` RV703 where it cannot be written.
+    """
     written = to_json() if path.endswith(".json") else to_rocq()
     try:
         Path(path).write_text(written, "utf-8")
     except OSError as error:
         raise InputError("RV703", f"--certificate {path}: cannot be written ({error.strerror or error})") from None
     how = f"coqc {path}" if path.endswith(".v") else f"python proofs/check_certificate.py {path}"
-    print(f"certificate written; recheck it with: {how}", file=sys.stderr)
+    print(f"certificate{scope} written; recheck it with: {how}", file=sys.stderr)

@@ -71,10 +71,12 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from rheo_verify.foreign import texts
     from rheo_verify.foreign.evidence import keeping
-    from rheo_verify.foreign.paths_certificate import MOST_PATHS, paths_certificate
+    from rheo_verify.foreign.paths_certificate import MOST_KEPT, paths_certificate
     from rheo_verify.report.paths_certificate import to_json, to_rocq
 
     check_name(args.certificate)
+    if args.certificate and (args.planted or args.path):
+        raise InputError("RV701", "a certificate speaks of one check: leave --planted and --path out")
     if args.planted:
         from rheo_verify.foreign.planted import table
 
@@ -88,11 +90,11 @@ def run(args: argparse.Namespace) -> int:
     if args.case and args.path:
         sys.stdout.write(_one_path(code, args))
         return 0
-    with keeping(MOST_PATHS) as kept:
+    with keeping(MOST_KEPT) as kept:
         report = check(code, args)
     if args.certificate:
         certificate = paths_certificate(report, kept.cases)
-        write(args.certificate, lambda: to_json(certificate), lambda: to_rocq(certificate))
+        write(args.certificate, lambda: to_json(certificate), lambda: to_rocq(certificate), certificate.scope())
     sys.stdout.write(
         json.dumps(texts.report_json(report), indent=1) + "\n"
         if args.json

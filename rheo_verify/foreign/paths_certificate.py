@@ -23,7 +23,9 @@ from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import ZERO, Rational, exact
 
 MOST_PATHS = 5_000
-"""Paths in one certificate."""
+"""Paths of a failing case: rechecking takes Rocq about a second for a hundred."""
+MOST_KEPT = 2_000
+"""Paths of cases that hold, together: the first cases are stated."""
 CODES = ("RV405", "RV406", "RV407", "RV408", "RV409", "RV410")
 """What a path can break; RV401 is about all of them together."""
 
@@ -57,6 +59,14 @@ class PathsCertificate:
     verdict: Verdict
     cases_in_all: int
     cases: tuple[CaseClaim, ...]
+
+    def scope(self) -> str:
+        """Which cases it has, in words."""
+        if self.verdict is Verdict.REFUTED:
+            return " of the case shown"
+        if len(self.cases) == self.cases_in_all:
+            return f" of all {self.cases_in_all:,} cases"
+        return f" of the first {len(self.cases):,} of {self.cases_in_all:,} cases"
 
 
 def paths_certificate(report: CheckReport, kept: Iterable[Evidence]) -> PathsCertificate:

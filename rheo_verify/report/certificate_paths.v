@@ -34,7 +34,8 @@ Definition codes : list nat := [405; 406; 407; 408; 409; 410]%nat.
 
 Definition rows_hold (k : case) : bool :=
   forallb (fun e => is_distribution (vocab k) (snd e)) (target k) &&
-  forallb (fun e => is_distribution (vocab k) (snd e)) (draft k).
+  forallb (fun e => is_distribution (vocab k) (snd e)) (draft k) &&
+  (fold_right Nat.max 0 (map (fun e => S (length (fst e))) (target k)) =? length_of k)%nat.
 
 (* The drafts: as the draft's rows draw them, and every path belongs to one. *)
 Fixpoint drawn (t : table) (n : nat) (c : list nat) (x : Q) : list (list nat * Q) := match n with
