@@ -4,7 +4,7 @@
 Rechecks what `check --certificate FILE.json` wrote, with nothing of the package. The paths of the code under test are
 taken as given, each with its probability, what it emitted and which contracts it broke. From them and the target's rows
 this works out the law of the emitted tokens, its total variation from the target's law, the findings and the verdict.
-That the code has these paths is not shown: `given` says what it was run on, for whoever wants to enumerate them again.
+That the code has these paths is not shown: `given` and `scope` say what it was run on, for whoever runs it again.
 """
 
 import json

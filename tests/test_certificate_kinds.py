@@ -153,7 +153,7 @@ def test_a_plan_above_the_cut_is_rejected() -> None:
 @both
 def test_rocq_agrees_and_rejects(kind: str, tmp_path: Path) -> None:
     make, report, lies = KINDS[kind]
-    honest = list(make(6, seed=3))
+    honest = list(make(4, seed=3))
     modules = [f"Module C{i}.\n{report.body(it)}\nEnd C{i}.\n" for i, it in enumerate(honest)]
     done = coqc(report.prelude() + "\n".join(modules), tmp_path)
     assert done.returncode == 0, done.stderr
@@ -266,7 +266,7 @@ def test_the_first_cases_are_stated() -> None:
     assert 1 < len(certificate.cases) < report.cases
     assert sum(len(case.paths) for case in certificate.cases) <= 40
     checker().check(paths_report.to_data(certificate))
-    assert certificate.scope() == f" of the first {len(certificate.cases)} of {report.cases:,} cases"
+    assert certificate.stated() == f" of the first {len(certificate.cases)} of {report.cases:,} cases"
 
 
 def test_nothing_is_kept_unasked() -> None:

@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         report = check(code, args)
     if args.certificate:
         certificate = paths_certificate(report, kept.cases)
-        write(args.certificate, lambda: to_json(certificate), lambda: to_rocq(certificate), certificate.scope())
+        write(args.certificate, lambda: to_json(certificate), lambda: to_rocq(certificate), certificate.stated())
     sys.stdout.write(
         json.dumps(texts.report_json(report), indent=1) + "\n"
         if args.json

@@ -52,15 +52,19 @@ class CaseClaim:
 
 @dataclass(frozen=True)
 class PathsCertificate:
-    """The smallest failing case of a check, or the first ones of `cases_in_all` that all hold."""
+    """The smallest failing case of a check, or the first ones of `cases_in_all` that all hold.
+
+    `scope` is that of the check, in words.
+    """
 
     name: str
     way: str
     verdict: Verdict
+    scope: str
     cases_in_all: int
     cases: tuple[CaseClaim, ...]
 
-    def scope(self) -> str:
+    def stated(self) -> str:
         """Which cases it has, in words."""
         if self.verdict is Verdict.REFUTED:
             return " of the case shown"
@@ -82,7 +86,7 @@ def paths_certificate(report: CheckReport, kept: Iterable[Evidence]) -> PathsCer
     if not chosen or sum(len(it.paths) for it in chosen) > MOST_PATHS:
         raise InputError("RV702", f"the certificate would be too large to recheck: more than {MOST_PATHS:,} paths")
     cases = tuple(_claim(it, report.way) for it in chosen)
-    return PathsCertificate(report.name, report.way, report.verdict, report.cases, cases)
+    return PathsCertificate(report.name, report.way, report.verdict, report.scope, report.cases, cases)
 
 
 def _claim(it: Evidence, way: str) -> CaseClaim:

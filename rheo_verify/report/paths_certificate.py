@@ -27,6 +27,7 @@ def to_data(certificate: PathsCertificate) -> dict[str, Any]:
         "name": certificate.name,
         "way": certificate.way,
         "verdict": str(certificate.verdict),
+        "scope": certificate.scope,
         "cases": [_case_data(case) for case in certificate.cases],
     }
 
