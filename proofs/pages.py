@@ -99,7 +99,7 @@ Level 3 needs `coqc` 8.16 with MathComp 1.15 (Debian: `coq`, `libcoq-mathcomp-ss
 How to read the Rocq files, file by file: [rocq/README.md](rocq/README.md). Above each theorem below stand the variables
 and hypotheses of the sections that it is in: they are part of the statement.
 
-**Certificates.** `enumerate`, `acceptance` and `check` with `--certificate FILE.v` write one answer as a file that `coqc`
+**Certificates.** `enumerate`, `acceptance`, `check` with `--certificate FILE.v` write one answer as a file that `coqc`
 alone can check, and with `--certificate FILE.json` as one for [check_certificate.py](check_certificate.py) (with
 [check_acceptance.py](check_acceptance.py) and [check_paths.py](check_paths.py) beside it), which needs only Python.
 """
