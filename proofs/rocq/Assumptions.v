@@ -72,7 +72,6 @@ Print Assumptions support_truncation.
 Print Assumptions scores_never_increase_needs_eps.
 Print Assumptions tie_rule.
 Print Assumptions rheo_versus_rrsw.
-Print Assumptions rheo_versus_rrsw_smallest.
 Print Assumptions cold_limit_1_other_tree.
 Print Assumptions adapted_growth_rrsw_needs_order.
 (* PrunedOptimum.v *)

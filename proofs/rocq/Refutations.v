@@ -159,19 +159,6 @@ Theorem rheo_versus_rrsw :
   acceptance_of vocab4 vocab4 1 3 versus_q (rrsw vocab4 versus_p versus_q) = 1.
 Proof. by split; apply/eqP; vm_compute. Qed.
 
-(* No pair of a smaller common denominator d does, on four tokens: for every p and every q in rank order (m = 1 and
-   n = 3; for other m and n see rheo_at_least_rrsw). *)
-Fixpoint compositions parts d : seq (seq nat) :=
-  if parts is parts'.+1 then [seq x :: l | x <- iota 0 d.+1, l <- compositions parts' (d - x)%N]
-  else if d is 0%N then [:: [::]] else [::].
-Definition rheo_at_least_for d a b : bool :=
-  let p := (@row 4 a d) in let q := (@row 4 (0 :: behead b) (d - head 0 b))%N in
-  acceptance_of vocab4 vocab4 1 3 q (rrsw vocab4 p q) <= acceptance_of vocab4 vocab4 1 3 q (rheo vocab4 p q).
-Theorem rheo_versus_rrsw_smallest :
-  all (fun d => all (fun a => all (fun b => sorted geq b ==> (head 0%N b < d)%N ==> rheo_at_least_for d a b)
-    (compositions 4 d)) (compositions 4 d)) [:: 1; 2; 3]%N.
-Proof. by vm_compute. Qed.
-
 (* ================= cold-limit: m = 1 ================= *)
 Definition cold_draft (c : context [finType of 'I_3]) := (@row 3 [:: 2; 1; 1] 4)%N.
 Definition cold_sampler (c : context [finType of 'I_3]) := (@row 3 [:: 0; 1; 0] 1)%N.
