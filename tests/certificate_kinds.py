@@ -19,6 +19,7 @@ from rheo_verify.foreign.paths_certificate import PathsCertificate, paths_certif
 from rheo_verify.foreign.verifier import check_verifier
 from rheo_verify.models.random_tables import random_model
 from rheo_verify.probability.rationals import ratio
+from rheo_verify.verification.optimal_transport import Plan
 
 
 def random_rates(number: int, seed: int = 0) -> Iterator[RatesCertificate]:
@@ -140,7 +141,35 @@ def _layer_lies(layer: LayerClaim) -> list[LayerClaim]:
     found = [replace(layer, rates=rates._replace(**{name: getattr(rates, name) + THIRD})) for name in rates._fields]
     both = replace(layer, rates=rates._replace(optimal=more.accepted), optimum=replace(layer.optimum, plan=more))
     halved = replace(plan, sets={**plan.sets, chosen: plan.sets[chosen] / 2})
-    return [*found, both, replace(layer, optimum=replace(layer.optimum, plan=halved))]
+    lies = [halved, *infeasible(layer)]
+    return [*found, both, *(replace(layer, optimum=replace(layer.optimum, plan=lie)) for lie in lies)]
+
+
+def infeasible(layer: LayerClaim) -> list[Plan]:
+    """Plans that accept as much as the layer's own, but are none: one for each condition that can be broken here."""
+    plan, target = layer.optimum.plan, layer.optimum.target
+    sent = {(chosen, token): value for chosen, flow in plan.flow.items() for token, value in flow.items()}
+    full = {chosen for chosen, flow in plan.flow.items() if sum(flow.values()) == plan.sets[chosen]}
+    served = {v for v, left in enumerate(plan.residual) if not left}
+    found: dict[str, Plan] = {}
+    for (chosen, token), value in sent.items():
+        for other, instead in [(other, v) for other in plan.sets for v in range(len(target))]:
+            if not value or (other, instead) == (chosen, token):
+                continue
+            broken = {
+                "outside": instead not in other,
+                "more than it has": other != chosen and other in full and instead == token and token in other,
+                "more than p": instead != token and instead in served and other == chosen and instead in other,
+            }
+            moved = {
+                **sent,
+                (chosen, token): 0 * value,
+                (other, instead): sent.get((other, instead), 0 * value) + value,
+            }
+            for name in [name for name, yes in broken.items() if yes]:
+                flows = {one: {v: x for (s, v), x in moved.items() if s == one} for one in plan.sets}
+                found.setdefault(name, replace(plan, flow=flows))
+    return list(found.values())
 
 
 def paths_lies(it: PathsCertificate) -> list[PathsCertificate]:

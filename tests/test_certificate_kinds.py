@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from rheo_verify.report import rates_certificate as rates_report
 from tests.certificate_kinds import (
     VERIFIERS,
     change,
+    infeasible,
     leaves,
     paths_lies,
     random_paths,
@@ -147,6 +149,17 @@ def test_a_plan_above_the_cut_is_rejected() -> None:
     change(chosen["flow"], (token,))
     change(layer["rates"], ("optimal",))
     assert rejected(data)
+
+
+def test_a_plan_that_is_none_is_rejected() -> None:
+    """Plans of the right value that send outside a set, more than a set has, or more than p."""
+    told = 0
+    for certificate in random_rates(30, seed=5):
+        for plan in infeasible(certificate.layer) if certificate.layer else ():
+            layer = replace(certificate.layer, optimum=replace(certificate.layer.optimum, plan=plan))
+            assert rejected(rates_report.to_data(replace(certificate, layer=layer))), plan
+            told += 1
+    assert told >= 20
 
 
 @coq
