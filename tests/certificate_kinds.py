@@ -15,10 +15,10 @@ from rheo_verify.checks.verdict import Verdict
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.foreign.cases import random_case
 from rheo_verify.foreign.evidence import keeping
-from rheo_verify.foreign.paths_certificate import PathsCertificate, paths_certificate
+from rheo_verify.foreign.paths_certificate import CODES, CaseClaim, PathsCertificate, paths_certificate
 from rheo_verify.foreign.verifier import check_verifier
 from rheo_verify.models.random_tables import random_model
-from rheo_verify.probability.rationals import ratio
+from rheo_verify.probability.rationals import ratio, total
 from rheo_verify.verification.optimal_transport import Plan
 
 
@@ -189,7 +189,30 @@ def paths_lies(it: PathsCertificate) -> list[PathsCertificate]:
     ]
     lies += [replace(case, draft=turned)] if turned != case.draft else []
     lies += [replace(case, paths=(replace(first, emitted=None), *others))] if first.emitted and not first.faults else []
-    return [replace(it, verdict=opposite), *(replace(it, cases=(lie,)) for lie in lies)]
+    hidden = [_restated(it, case, lambda path, code=code: set(path.faults) - {code}) for code in _faults(case)]
+    return [replace(it, verdict=opposite), *(replace(it, cases=(lie,)) for lie in lies), *hidden, *_invented(it, case)]
+
+
+def _faults(case: CaseClaim) -> list[str]:
+    """Those faults of its paths that can be seen in what they emitted."""
+    return sorted({code for path in case.paths for code in path.faults} & {"RV405", "RV407", "RV408"})
+
+
+def _invented(it: PathsCertificate, case: CaseClaim) -> list[PathsCertificate]:
+    """Faults that no path shows, with the findings and the verdict that would follow."""
+    clean = next((path for path in case.paths if path.emitted and not path.faults), None)
+    codes = ("RV407", "RV408") if clean else ()
+    return [_restated(it, case, lambda path, code=code: {*path.faults, *[code] * (path is clean)}) for code in codes]
+
+
+def _restated(it: PathsCertificate, case: CaseClaim, faults: Callable[..., set[str]]) -> PathsCertificate:
+    """The certificate with other faults of its paths, and all that follows from them."""
+    paths = tuple(replace(path, faults=tuple(sorted(faults(path)))) for path in case.paths)
+    masses = {code: total(path.probability for path in paths if code in path.faults) for code in CODES}
+    masses["RV401"] = case.total_variation
+    findings = {code: mass for code, mass in masses.items() if mass > case.threshold}
+    verdict = Verdict.REFUTED if findings else Verdict.VERIFIED
+    return replace(it, verdict=verdict, cases=(replace(case, paths=paths, findings=findings),))
 
 
 def leaves(data: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -134,7 +134,7 @@ def test_every_number_of_a_certificate_matters() -> None:
 @both
 def test_claims_that_are_lies_are_rejected(kind: str) -> None:
     make, report, lies = KINDS[kind]
-    for certificate in make(12, seed=6):
+    for certificate in make(22, seed=6):
         for lie in lies(certificate):
             assert rejected(json.loads(report.to_json(lie))), lie
 
