@@ -6,10 +6,12 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
+from rheo_verify.cli.certificates import add_certificate, check_name, write
 from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.cli.messages import note
 from rheo_verify.cli.progress import ProgressBar
@@ -17,6 +19,8 @@ from rheo_verify.errors import InputError, LimitReached
 
 if TYPE_CHECKING:
     from rheo_verify.checks.enumeration import Enumeration
+    from rheo_verify.checks.optimal import Optimum
+    from rheo_verify.checks.per_cycle import Cycle
     from rheo_verify.checks.temperature import AtTemperature, Tempered
     from rheo_verify.drafting.design import TreeDesign
     from rheo_verify.limits import Limits
@@ -30,6 +34,7 @@ EXAMPLES = """examples:
   rheo_verify acceptance --model weather --context "0 1" --json
   rheo_verify acceptance compare --vocab 6 --plot tau.svg
   rheo_verify acceptance compare --depth 2 --budget 12        (a static tree: the optimum per cycle too)
+  rheo_verify acceptance --vocab 6 --certificate rates.json
 
 """
 
@@ -68,6 +73,7 @@ def add(subparsers: Any) -> None:
     group.add_argument("--plot", metavar="FILE", help="compare: tau against m, temperature and with parts changed")
     add_html_argument(group)
     group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
+    add_certificate(group, "the rates and tau")
     group.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -88,6 +94,9 @@ def run(args: argparse.Namespace) -> int:
     if args.plot is not None:
         check_plot_file(args.plot)
         check_output("--plot", args.plot)
+    check_name(args.certificate)
+    if args.certificate is not None and (args.plot is not None or args.temperatures is not None):
+        raise InputError("RV701", "a certificate speaks of one temperature: leave --plot and --temperatures out")
     chosen = settings.from_arguments(args)
     base = _row_model(args) or chosen.model
     chosen.design.check_vocab(base.vocab)
@@ -124,6 +133,8 @@ def _layer(args: argparse.Namespace, tempered: Tempered, context: Context, desig
         why = "" if stopped is None else str(stopped)
         write_output("--html", args.html, layer_html(answer, args.command_line, why))
         args.html = None
+    if args.certificate is not None and stopped is None:
+        _write_certificate(args.certificate, tempered.model, context, design, answer.cycles or (), answer.optimum)
     written = json.dumps(layer_data(answer), indent=1) + "\n" if args.json else layer_text(answer, stdout_style())
     sys.stdout.write(written)
     if stopped is not None:
@@ -163,6 +174,8 @@ def _compare(
         pool = min(design.pool, base.vocab)
         few = [m for m in (leads if args.m is not None else (0, 1, 2)) if m < pool]
         points = compare_temperatures(base, context, design, temperatures, leads=few, limits=limits)
+    if args.certificate is not None:
+        _write_certificate(args.certificate, tempered.model, context, design, cycles)
     if args.plot is not None:
         numbers = f"K={design.pool} W={design.beam} D={design.depth} R={design.budget}"
         title = f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}"
@@ -178,6 +191,21 @@ def _compare(
     else:
         sys.stdout.write(compare_text(tempered, context, design, cycles, points, stdout_style()))
     return 0
+
+
+def _write_certificate(
+    path: str,
+    model: Model,
+    context: Context,
+    design: TreeDesign,
+    cycles: Sequence[Cycle],
+    optimum: Optimum | None = None,
+) -> None:
+    from rheo_verify.checks.rates_certificate import rates_certificate
+    from rheo_verify.report.rates_certificate import to_json, to_rocq
+
+    certificate = rates_certificate(model, context, design, cycles, optimum)
+    write(path, lambda: to_json(certificate), lambda: to_rocq(certificate))
 
 
 def _row_model(args: argparse.Namespace) -> Model | None:
