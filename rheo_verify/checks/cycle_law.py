@@ -56,6 +56,9 @@ class CycleLaws:
         """The law of what a cycle from `context` emits."""
         found = self._cycles.get(context)
         if found is None:
+            if self._cycles:
+                self.limits.covered = f"{len(self._cycles):,} of the cycles were finished"
+            self.limits.check_time()
             law = self.in_integers(context)
             if law is None:
                 found = Emission(self._enumerated(context))
@@ -135,10 +138,11 @@ class CycleLaws:
     def _enumerated(self, context: Context) -> Law[TokenPath]:
         outcomes: list[tuple[Tree, Rational]] = []
         paths = enumerate_paths(lambda chance: tuple(self.decoder.draft(chance, self.model, context)))
-        for path in self.limits.watch(paths):
+        for path in self.limits.watch(paths, every=16):
             outcomes.append((path.result, path.probability))
             self.paths += 1
-        return verified(self.decoder, self.model, context, collect(outcomes).items())
+        trees = self.limits.watch(collect(outcomes).items(), every=1)
+        return verified(self.decoder, self.model, context, trees)
 
 
 def _descend(nodes: Nodes, tokens: TokenPath, accepted: Sequence[int], reached: int, scale: int) -> None:

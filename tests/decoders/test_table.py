@@ -10,7 +10,8 @@ import pytest
 
 from rheo_verify.checks import decoders
 from rheo_verify.checks.adapted_growth import adapted_growth
-from rheo_verify.checks.decoders import Evaluation, evaluate_all
+from rheo_verify.checks.cycle_law import CycleLaws
+from rheo_verify.checks.decoders import Evaluation, Unfinished, evaluate_all, evaluate_in_time
 from rheo_verify.cli.main import run
 from rheo_verify.decoders.registry import REGISTRY
 from rheo_verify.errors import LimitReached
@@ -153,3 +154,72 @@ def test_tiny_vocabularies(vocab: int) -> None:
 
 def test_the_time_limit_is_looked_at_between_contexts(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decoders", "specinfer", "--vocab", "12", "--time-limit", "0.01"]) == 3
+
+
+def test_one_decoder_that_a_limit_ends_says_what_was_covered(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["decoders", "treespark", "--time-limit", "0.001", "--json"]) == 3
+    (row,) = json.loads(capsys.readouterr().out)["decoders"]
+    assert (row["name"], row["verdict"], row["covered"]) == ("treespark", "INCONCLUSIVE", "no cycle was finished")
+    assert run(["decoders", "treespark", "--time-limit", "0.001"]) == 3
+    assert "INCONCLUSIVE: the time limit was reached; no cycle was finished" in capsys.readouterr().out
+
+
+class Clock:
+    """A clock that goes on by a second each time it is looked at."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def monotonic(self) -> float:
+        self.looks += 1
+        return float(self.looks)
+
+
+@pytest.mark.parametrize(
+    "name", ["rrs-without-replacement", "specinfer", "spectr", "treespark", "block-verification", "tsubame"]
+)
+def test_the_time_limit_is_looked_at_inside_a_cycle(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("rheo_verify.limits.time", clock)
+    laws = CycleLaws(REGISTRY[name].make(2), random_model(4, 0), Limits(deadline=1e9))
+    laws.at(())
+    whole = clock.looks
+    assert whole > 10
+    clock.looks = 0
+    with pytest.raises(LimitReached, match="RV201"):
+        CycleLaws(REGISTRY[name].make(2), random_model(4, 0), Limits(deadline=whole / 2)).at(())
+    assert clock.looks < whole
+
+
+def test_finished_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("rheo_verify.limits.time", clock)
+    entries = [REGISTRY[name] for name in ("autoregressive", "specinfer", "treespark", "eagle-2")]
+    first, *others = evaluate_all(entries, random_model(3, 0), limits=Limits(deadline=200.0))
+    assert isinstance(first, Evaluation)
+    assert [type(row) for row in others] == [Unfinished] * 3
+    assert "of the cycles were finished" in report.table_text(
+        (first, *others), random_model(3, 0), (), 2, 3, Style(100)
+    )
+
+
+def test_a_known_verdict_outlives_the_time_to_explain_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuted is refuted, though no time is left to watch the drafting."""
+    clock = Clock()
+    monkeypatch.setattr("rheo_verify.limits.time", clock)
+    model = random_model(3, 0)
+    row = evaluate_in_time(REGISTRY["raw-score-tree"], model, Limits(deadline=1e9))
+    assert isinstance(row, Evaluation)
+    whole = clock.looks
+    clock.looks = 0
+    row = evaluate_in_time(REGISTRY["raw-score-tree"], model, Limits(deadline=whole - 2.0))
+    assert isinstance(row, Evaluation)
+    assert str(row.verdict) == "REFUTED"
+    assert row.blame is None or row.blame.growth is None
+
+
+def test_more_lead_tokens_than_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["decoders", "rheosampling-m99-rheo"]) == 2
+    assert "m = 99 lead tokens, but the vocabulary has only 4" in capsys.readouterr().err
+    assert run(["decoders", "rheosampling-m99"]) == 2
+    assert run(["decoders", "rheosampling-m5-rheo"]) == 2
