@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rheo_verify.checks.cycle_law import CycleLaws
@@ -73,18 +75,20 @@ def test_a_plan_is_of_the_number_of_drafts(siblings, count: int) -> None:
 
 
 def test_the_optimum_is_of_the_shape_at_the_root() -> None:
-    p, q = MODEL.target((2,)), MODEL.sampling_draft((2,))
+    p, q = distribution([1, 1, 1, 1, 8]), distribution([8, 8, 8, 8, 1])
+    model = context_free(p, q)
 
-    def optimum(shape: tuple) -> object:
+    def optimum(shape: tuple) -> Any:
         decoder = Decoder("x", frozen(shape, WITHOUT_REPLACEMENT), recursive_rejection.RULE)
-        return optimum_at_root(decoder, MODEL, (2,))
+        return optimum_at_root(decoder, model, (2,))
 
     assert optimum(LEAF) is None
     assert optimum(chain(3)) == total(min(here, there) for here, there in zip(p, q, strict=True))
+    assert optimum(uniform(1, 2)) < optimum(uniform(2, 2)) < optimum(uniform(3, 2)) < optimum(uniform(4, 2)) < 1
     for count in (2, 3, 4):
         assert optimum(uniform(count, 2)) == smallest_cut(p, candidate_sets(WITHOUT_REPLACEMENT, q, q, count))[0]
     by_context = FrozenTree(lambda model, context: (LEAF,) * len(context), WITHOUT_REPLACEMENT)
-    assert optimum_at_root(Decoder("x", by_context, recursive_rejection.RULE), MODEL, (2,)) == optimum(chain(1))
+    assert optimum_at_root(Decoder("x", by_context, recursive_rejection.RULE), model, (2,)) == optimum(chain(1))
 
 
 def test_greedy_accepts_the_drafts_best_token_as_often_as_the_target_draws_it() -> None:

@@ -134,6 +134,7 @@ def test_pairs_in_chunks_and_pairs_that_do_not_fit() -> None:
     primes = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43]
     (too_large,) = averages_of_pairs([[*([1] * 13), 300]], [primes])
     assert too_large is None
+    assert list(averages_of_pairs([[2**70, 1]], [[1, 1]])) == [None]
 
 
 @given(data=st.data())

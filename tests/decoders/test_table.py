@@ -192,6 +192,17 @@ def test_the_time_limit_is_looked_at_inside_a_cycle(name: str, monkeypatch: pyte
     assert clock.looks < whole
 
 
+def test_the_time_limit_is_looked_at_while_drafting_is_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rheo_verify.limits.time", Clock())
+    decoder, model = REGISTRY["treespark"].make(2), random_model(4, 0)
+    whole = CycleLaws(decoder, model)
+    whole.at(())
+    cut = CycleLaws(decoder, model, Limits(deadline=4.0))
+    with pytest.raises(LimitReached, match="RV201"):
+        cut.at(())
+    assert 0 < cut.paths < whole.paths
+
+
 def test_finished_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr("rheo_verify.limits.time", clock)
