@@ -58,13 +58,7 @@ def add(subparsers: Any) -> None:
     group.add_argument("--target", metavar="ROW", help="p, as weights 5,3,2 or probabilities 1/2,3/10,1/5")
     group.add_argument("--draft", metavar="ROW", help="q, which ranks and, without --sampling-draft, is sampled from")
     group.add_argument("--sampling-draft", metavar="ROW", help="q-hat, which is sampled from")
-    group = parser.add_argument_group("layer and tree (all n = K candidates of the layer survive)")
-    number: dict[str, Any] = {"type": int, "metavar": "N"}
-    group.add_argument("--m", help="lead tokens before the sampled one (default: 1)", **number)
-    group.add_argument("--k", help="candidates, K (default: 3)", **number)
-    group.add_argument("--beam", help="contexts expanded at each depth, W (default: 3)", **number)
-    group.add_argument("--depth", help="depth of the tree, D (default: 3)", **number)
-    group.add_argument("--budget", help="nodes kept, R (default: 6)", **number)
+    group = settings.add_tree_arguments(parser, "layer and tree (all n = K candidates of the layer survive)")
     group.add_argument("--context", default="", metavar="IDS", help='token ids before it, e.g. "0 2" (default: none)')
     group = parser.add_argument_group("temperature and output")
     group.add_argument("--temperature", default="1", metavar="T", help="1/k is exact, others are float64 (default: 1)")
@@ -91,6 +85,8 @@ def run(args: argparse.Namespace) -> int:
         if args.mode is None and getattr(args, name) is not None:
             raise InputError("RV106", f"--{name} belongs to `acceptance compare`")
     check_output("--html", args.html)
+    if args.mode == "compare" and args.layer_only:
+        raise InputError("RV106", "--layer-only does not belong to `acceptance compare`, which compares whole cycles")
     if args.plot is not None:
         check_plot_file(args.plot)
         check_output("--plot", args.plot)
@@ -159,8 +155,8 @@ def _plan_check(answer: LayerAnswer, limits: Limits) -> Enumeration | None:
 def _compare(
     args: argparse.Namespace, base: Model, tempered: Tempered, context: Context, design: TreeDesign, limits: Limits
 ) -> int:
-    from rheo_verify.checks.per_cycle import compare_cycles
-    from rheo_verify.checks.temperature import compare_temperatures
+    from rheo_verify.checks.per_cycle import each_cycle
+    from rheo_verify.checks.temperature import each_temperature
     from rheo_verify.report.acceptance import compare_data, compare_text
     from rheo_verify.report.acceptance_plot import draw
     from rheo_verify.report.text import count, stdout_style
@@ -168,28 +164,36 @@ def _compare(
     listed = args.temperatures or (TEMPERATURES if args.plot else "")
     temperatures = _temperatures(listed)
     leads = range(5) if args.m is None else (design.lead,)
-    cycles = compare_cycles(tempered.model, context, design, leads=leads, limits=limits)
-    points: tuple[AtTemperature, ...] = ()
-    if temperatures:
+    cycles: list[Cycle] = []
+    points: list[AtTemperature] = []
+    stopped = None
+    try:
+        limits.check_time()
+        cycles.extend(each_cycle(tempered.model, context, design, leads=leads, limits=limits))
         pool = min(design.pool, base.vocab)
         few = [m for m in (leads if args.m is not None else (0, 1, 2)) if m < pool]
-        points = compare_temperatures(base, context, design, temperatures, leads=few, limits=limits)
-    if args.certificate is not None:
+        points.extend(each_temperature(base, context, design, temperatures, leads=few, limits=limits))
+    except LimitReached as limit:
+        done = [count(len(cycles), "decoder"), *([count(len(points), "temperature")] if temperatures else [])]
+        stopped = LimitReached(limit.code, limit.message, f"{' and '.join(done)} finished")
+    if args.certificate is not None and stopped is None:
         _write_certificate(args.certificate, tempered.model, context, design, cycles)
-    if args.plot is not None:
+    if args.plot is not None and stopped is None:
         numbers = f"K={design.pool} W={design.beam} D={design.depth} R={design.budget}"
         title = f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}"
         draw(cycles, points, title, args.plot, args.command_line)
         note(f"wrote {args.plot}")
-    if args.html is not None:
+    if args.html is not None and stopped is None:
         from rheo_verify.report.html.acceptance import compare_html
 
         page = compare_html(tempered, context, design, cycles, points, args.command_line)
         write_output("--html", args.html, page)
     if args.json:
-        sys.stdout.write(json.dumps(compare_data(tempered, context, design, cycles, points), indent=1) + "\n")
+        sys.stdout.write(json.dumps(compare_data(tempered, context, design, cycles, points, stopped), indent=1) + "\n")
     else:
-        sys.stdout.write(compare_text(tempered, context, design, cycles, points, stdout_style()))
+        sys.stdout.write(compare_text(tempered, context, design, cycles, points, stdout_style(), stopped))
+    if stopped is not None:
+        raise stopped
     return 0
 
 
@@ -228,10 +232,15 @@ def _row_model(args: argparse.Namespace) -> Model | None:
 def _row(written: str, name: str) -> Any:
     from rheo_verify.probability.distributions import distribution
 
-    parts = written.replace(",", " ").split()
-    if not parts:
-        raise InputError("RV106", f"{name}: a row like 5,3,2 or 1/2,3/10,1/5 is expected")
+    parts = _entries(written)
+    if not all(parts):
+        raise InputError("RV106", f"{name}: a row like 5,3,2 or 1/2,3/10,1/5 is expected, with no entry left empty")
     return distribution([int(p) if p.isascii() and p.isdigit() and len(p) < 1000 else p for p in parts], name)
+
+
+def _entries(written: str) -> list[str]:
+    """What stands between commas, or between spaces; an entry between two commas may be empty."""
+    return [part for entry in written.split(",") for part in entry.split() or [""]]
 
 
 def _context(written: str, vocab: int) -> tuple[int, ...]:
@@ -247,4 +256,4 @@ def _context(written: str, vocab: int) -> tuple[int, ...]:
 def _temperatures(written: str) -> list[Rational]:
     from rheo_verify.probability.rationals import exact
 
-    return [exact(part, "--temperatures") for part in written.replace(",", " ").split()]
+    return [exact(part, "--temperatures") for part in _entries(written)] if written else []
