@@ -244,9 +244,12 @@ def test_interrupt_ends_inconclusive() -> None:
         "5",
         "--method",
         "exhaustive",
+        "--verbose",
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
-    time.sleep(3)
+    assert process.stderr is not None
+    while "trees" not in process.stderr.readline():
+        assert process.poll() is None
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 3
