@@ -271,10 +271,12 @@ def test_help_names_every_command_and_exit_code() -> None:
         assert words in done.stdout
     for command in COMMANDS:
         shown = shell(command, "--help").stdout
-        for words in ("examples:", "exit codes:", "internal error"):
-            assert words in shown, (command, words)
-        for line in re.findall(r"^  rheo_verify ([^\n(>]*)", shown, re.MULTILINE):
-            assert parser().parse_args(shlex.split(line)).command == command
+        for needed in ("examples:", "exit codes:", "internal error"):
+            assert needed in shown, (command, needed)
+        for line in re.findall(r"^  rheo_verify ([^\n(]*)", shown, re.MULTILINE):
+            words = shlex.split(line)
+            words = words[: words.index(">")] if ">" in words else words
+            assert parser().parse_args(words).command == command
     assert parser().parse_args(["table1"]).command == "table1"
 
 
