@@ -57,7 +57,7 @@ def add(subparsers: Any) -> None:
     group.add_argument(
         "--length", type=int, metavar="N", help="tokens whose joint law is compared (decoder; default: 3)"
     )
-    group.add_argument("--case", metavar="JSON", help="run a verifier on this case only (as printed, or a file)")
+    group.add_argument("--case", metavar="JSON", help="run on this case only: JSON as --json gives it, or a file")
     group.add_argument("--path", metavar="CHOICES", help="with --case: show this one path, e.g. 1.0.2")
     group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -75,17 +75,13 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not args.code:
         raise InputError("RV106", "name what to check: MODULE:FUNCTION or FILE.py:FUNCTION")
-    code = load(args.code)
     if args.path and not args.case:
         raise InputError("RV106", "--path needs --case")
-    if args.case and args.path:
-        sys.stdout.write(_one_path(code, args))
-        return 0
-    report = check(code, args)
+    report = check(load(args.code), args)
     sys.stdout.write(
-        json.dumps(texts.report_json(report), indent=1) + "\n"
+        json.dumps(texts.report_json(report, args.code), indent=1) + "\n"
         if args.json
-        else texts.report_text(report, _command(args))
+        else texts.report_text(report, args.code)
     )
     code_number: int = report.verdict.exit_code
     return code_number
@@ -100,15 +96,15 @@ def check(code: Any, args: argparse.Namespace) -> Any:
     from rheo_verify.foreign.verifier import check_verifier
 
     processing = Processing(args.temperature, args.top_k, args.top_p, args.min_p)
-    common = {"arrays": args.arrays or "torch", "dtype": args.dtype}
+    case = _read_case(args.case) if args.case else None
+    common = {"arrays": args.arrays or "torch", "dtype": args.dtype, "case": case, "path": args.path}
     if args.way in ("verifier", "coins") and processing.options():
         raise InputError(
             "RV106", f"a {args.way} is given rows that are already processed: leave {processing.options()} out"
         )
     if args.way == "verifier":
-        case = _read_case(args.case) if args.case else None
         scope = Scope.read(args.scope)
-        return check_verifier(code, **common, logits=args.logits, scope=scope, in_place=args.in_place, case=case)
+        return check_verifier(code, **common, logits=args.logits, scope=scope, in_place=args.in_place)
     if args.way == "sampler":
         scope = Scope.read(args.scope)
         return check_sampler(code, **common, logits=not args.probabilities, processing=processing, scope=scope)
@@ -118,6 +114,15 @@ def check(code: Any, args: argparse.Namespace) -> Any:
     from rheo_verify.foreign.coins import check_coins
 
     return check_coins(code, **common, scope=Scope.read(args.scope or "small"))
+
+
+def replay(written: str) -> Any:
+    """The report of one case and one path that a replay string names. Raises `InputError` RV109, RV103."""
+    from rheo_verify.foreign.recipes import read_recipe
+    from rheo_verify.foreign.rerunning import rerun
+
+    recipe = read_recipe(written)
+    return rerun(load(recipe.code), recipe)
 
 
 def load(where: str) -> Any:
@@ -158,22 +163,3 @@ def _read_case(written: str) -> Any:
         return read_case(data)
     except (ValueError, KeyError, TypeError) as error:
         raise InputError("RV104", f"--case: not a case: {error}") from None
-
-
-def _one_path(code: Any, args: argparse.Namespace) -> str:
-    from rheo_verify.foreign.verifier import one_path
-    from rheo_verify.probability.replay import read_choices
-
-    if args.way != "verifier":
-        raise InputError("RV106", "--path is for verifiers")
-    case = _read_case(args.case)
-    return one_path(
-        code, case, read_choices(args.path), arrays=args.arrays or "torch", logits=args.logits, dtype=args.dtype
-    )
-
-
-def _command(args: argparse.Namespace) -> str:
-    parts = ["rheo_verify check", args.code, "--as", args.way]
-    parts += ["--arrays", args.arrays] if args.arrays else []
-    parts += ["--logits"] if args.logits else []
-    return " ".join(parts) if args.way == "verifier" else ""

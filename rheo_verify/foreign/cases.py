@@ -68,9 +68,11 @@ class Case:
 
 
 def read_case(data: Mapping[str, Any]) -> Case:
-    """The inverse of `Case.data`. Raises `InputError` RV104 on rows that do not fit."""
+    """The inverse of `Case.data`; a sampler's ``row`` is a case without drafts. Raises `InputError` RV104."""
     from rheo_verify.probability.distributions import distribution
 
+    if "row" in data:
+        return by_position([distribution(data["row"], "row")], [])
     target, draft = data["target"], data["draft"]
     if isinstance(target, Mapping):
         tables = [{_read_context(c): distribution(r, c) for c, r in rows.items()} for rows in (target, draft)]

@@ -15,14 +15,13 @@ from typing import Any
 
 from rheo_verify.errors import InputError
 from rheo_verify.foreign.decoder import DecoderScope, check_decoder
-from rheo_verify.foreign.processing import Processing
+from rheo_verify.foreign.processing import PROCESSING, Processing
 from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.sampler import check_sampler
 from rheo_verify.foreign.scope import Scope
 from rheo_verify.foreign.verifier import check_verifier
 from rheo_verify.probability.rationals import decimal
 
-_PROCESSING = ("temperature", "top_k", "top_p", "min_p")
 _SCOPE = ("length", "batch", "vocab", "random", "denominator")
 _FULL, _QUICK = Scope(denominator=4, random=60), Scope(denominator=2, random=6)
 
@@ -43,7 +42,7 @@ def check_planted(path: str, quick: bool = False) -> CheckReport:
     """Check one file the way its header says; `quick` makes the scope smaller."""
     module = load_file(path)
     way, options = module.WAY, dict(getattr(module, "OPTIONS", {}))
-    processing = Processing(**{name: options.pop(name) for name in _PROCESSING if name in options})
+    processing = Processing(**{name: options.pop(name) for name in PROCESSING if name in options})
     scope = {name: options.pop(name) for name in _SCOPE if name in options}
     if quick:
         scope |= {"denominator": 2, "random": 4}
