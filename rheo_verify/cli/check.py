@@ -67,6 +67,7 @@ def add(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from rheo_verify.foreign import texts
+    from rheo_verify.foreign.recipes import check_path
 
     if args.planted:
         from rheo_verify.foreign.planted import table
@@ -77,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("RV106", "name what to check: MODULE:FUNCTION or FILE.py:FUNCTION")
     if args.path and not args.case:
         raise InputError("RV106", "--path needs --case")
+    if args.path:
+        check_path(args.way, args.path)
     report = check(load(args.code), args)
     sys.stdout.write(
         json.dumps(texts.report_json(report, args.code), indent=1) + "\n"
@@ -153,13 +156,9 @@ def load(where: str) -> Any:
 
 
 def _read_case(written: str) -> Any:
-    from rheo_verify.foreign.cases import read_case
+    from rheo_verify.foreign.cases import parse_case
 
     if os.path.exists(written):
         with open(written, encoding="utf-8") as file:
             written = file.read()
-    try:
-        data = json.loads(written)
-        return read_case(data)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError("RV104", f"--case: not a case: {error}") from None
+    return parse_case(written)

@@ -104,8 +104,8 @@ def guarded(
     except Unreadable as error:
         return None, (Breach("RV406", str(error)),)
     except RheoVerifyError as error:
-        if isinstance(error, (Refused, MisuseError)) and error.code != "RV301":
-            raise
+        if error.code == "RV109" or (isinstance(error, (Refused, MisuseError)) and error.code != "RV301"):
+            raise  # a path that does not fit; a refusal
         row = refused_row(error)
         return None, (Breach("RV413", where + row) if row else Breach("RV405", f"{where}{error}"),)
     except Exception as error:  # the code under test may raise anything

@@ -51,7 +51,7 @@ class Cycle:
 
 def broken_contracts(trial: Trial, finding: Finding, threshold: float) -> list[Finding]:
     """RV411, RV412 and RV413 on the case of a wrong law; at most `MOST_PATHS` of its paths are looked at."""
-    if finding.code not in ("RV401", "RV406", "RV407"):
+    if finding.code not in ("RV401", "RV405", "RV406", "RV407", "RV413"):
         return []
     found: dict[str, tuple[Rational, str, str]] = {}
     for path in itertools.islice(enumerate_paths(trial.run), MOST_PATHS):
@@ -62,6 +62,7 @@ def broken_contracts(trial: Trial, finding: Finding, threshold: float) -> list[F
         for breach in {b.code: b for b in broken_on_path(trial, events, 100 * threshold)}.values():
             mass, message, name = found.get(breach.code, (ZERO, breach.message, path_text(path.choices)))
             found[breach.code] = (mass + path.probability, message, name)
+    found.pop(finding.code, None)
     return [
         Finding(code, message, trial.text(), trial.data(), mass, name) for code, (mass, message, name) in found.items()
     ]
@@ -76,12 +77,16 @@ def broken_on_path(trial: Watched, events: Sequence[Event], tolerance: float) ->
                 shown = ", ".join(f"{value:.6g}" for value in event.row)
                 yield Breach("RV413", f"{event.function} at {event.line} was given ({shown}): {wrong}")
                 break
-    cycle, context = Cycle(), None
+    cycle, verifying = Cycle(), False
+    context: Context | None = None
     given: Context = ()
     race: tuple[int, ...] = ()
     for event in events:
         if isinstance(event, Asked) and event.model == "draft":
-            cycle, context = (Cycle() if cycle.tested else cycle), event.context
+            cycle, context = (Cycle() if cycle.tested or verifying else cycle), event.context
+            verifying = False
+        elif isinstance(event, Asked):
+            context, verifying = None, True
         elif isinstance(event, Drawn) and not cycle.tested:
             race = race if set(event.racers) < set(race) else event.racers
             place = given if event.given else context
@@ -150,6 +155,8 @@ def _another_row(cycle: Cycle, trial: Watched, draft: Draft, event: Tested, tole
         return None
     row = cycle.left.get(draft.context) or trial.target_at(draft.context)
     taken = row[draft.token] / event.threshold
+    if not taken:
+        return None
     drawn = draft.law[draft.token]
     out = {other.token for other in cycle.drawn if other.context == draft.context and other is not draft}
     rows = trial.drafts_at(draft.context)

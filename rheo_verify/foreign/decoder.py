@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -19,6 +19,7 @@ from rheo_verify.foreign.checking import Outcome, Way, check, guarded, settings_
 from rheo_verify.foreign.judging import target_law
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.reports import CheckReport
+from rheo_verify.foreign.scope import read_fields
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.toy import ToyModel
 from rheo_verify.foreign.watching import Watch
@@ -46,19 +47,19 @@ class DecoderScope:
     seconds: float = 600.0
 
     @staticmethod
-    def read(written: str, batch: int = 1, length: int | None = None) -> DecoderScope:
-        """From ``random=40,vocab=3,…`` or ``quick``. Raises `InputError` RV106."""
-        chosen: dict[str, Any] = {"batch": batch, "length": length or (2 if batch > 1 else 3)}
-        types = {field.name: float if field.name == "seconds" else int for field in fields(DecoderScope)}
-        for part in filter(None, ("random=6" if written == "quick" else written).split(",")):
-            name, _, value = part.partition("=")
-            if name not in types:
-                raise InputError("RV106", f"a decoder's scope has no {name!r}; it has {', '.join(types)}")
-            try:
-                chosen[name] = types[name](value)
-            except ValueError:
-                raise InputError("RV106", f"scope: {name} cannot be {value!r}") from None
-        return DecoderScope(**chosen)
+    def names() -> tuple[str, ...]:
+        """What a decoder's scope can set."""
+        return tuple(field.name for field in fields(DecoderScope))
+
+    @staticmethod
+    def read(written: str, batch: int = 1, length: int | None = None, also: Collection[str] = ()) -> DecoderScope:
+        """From ``random=40,vocab=3,…``, or quick, small, wide. Raises `InputError` RV106. `also` as in `Scope.read`."""
+        chosen = read_fields(DecoderScope, _NAMED.get(written, written), also)
+        batch = chosen.get("batch", batch)
+        return DecoderScope(**{"batch": batch, "length": length or (2 if batch > 1 else 3), **chosen})
+
+
+_NAMED = {"quick": "random=6", "small": "random=3,denominator=2", "wide": "random=60,denominator=4"}
 
 
 @dataclass(frozen=True)
@@ -147,19 +148,20 @@ class DecoderTrial:
         return self.case.data()
 
     def target_at(self, context: Context) -> Row:
-        """See `watching.Watched`."""
-        return self.setting.processing.apply(self.target.row(context))
+        """See `watching.Watched`; empty in a batch, where nothing says which row a draw is for."""
+        return self.setting.processing.apply(self.target.row(context)) if self.setting.batch == 1 else ()
 
     def drafts_at(self, context: Context) -> list[tuple[str, Row]]:
         """See `watching.Watched`."""
         shown = "(" + ", ".join(map(str, context)) + ")"
         raw = self.draft.row(context)
-        named = [(f"the draft model's row after {shown}", raw)]
-        if self.setting.processing.options():
+        options = self.setting.processing.options()
+        named = [(f"the {'unprocessed ' if options else ''}draft row after {shown}", raw)]
+        if options:
             named += [(f"the processed draft row after {shown}", self.setting.processing.apply(raw))]
         for end in range(1, len(context)):
             earlier = "(" + ", ".join(map(str, context[:end])) + ")"
-            named.append((f"the draft model's row after {earlier}", self.draft.row(context[:end])))
+            named.append((f"the draft row after {earlier}", self.draft.row(context[:end])))
         return named
 
 

@@ -56,9 +56,9 @@ def check_planted(path: str, quick: bool = False) -> CheckReport:
 
 
 def golden(report: CheckReport) -> dict[str, Any]:
-    """What a golden file holds: the code, the smallest counterexample, its total variation, and the warnings."""
+    """What a golden file holds: the first code, the smallest counterexample, its total variation, and the warnings."""
     first = report.findings[0] if report.findings else None
-    distance = first.total_variation if first else None
+    distance = next((f.total_variation for f in report.findings if f.total_variation is not None), None)
     return {
         "verdict": str(report.verdict),
         "code": report.code,
@@ -76,15 +76,16 @@ def kinds(folder: str) -> Iterator[tuple[str, str]]:
 
 
 def table(folder: str) -> str:
-    """A Markdown table of a folder's files: what is wrong, how it was checked, what was found. Runs every check."""
-    lines = ["| kind | what is wrong | checked as | verdict | total variation | paths |", "|---|---|---|---|---|---|"]
-    for name, path in kinds(folder):
-        report, module = check_planted(path), sys.modules["rheo_verify_checked_" + name]
-        found = golden(report)
-        codes = [found["code"], *found["warnings"]] if found["code"] else found["warnings"]
-        verdict = f"{found['verdict']} {', '.join(codes)}".strip()
-        summary = " ".join((module.__doc__ or "").split()).replace("|", "\\|")
-        lines.append(
-            f"| `{name}` | {summary} | {report.way} | {verdict} | {found['total_variation'] or ''} | {report.paths:,} |"
-        )
+    """A Markdown table of a folder's files: what it is, how it was checked, what was found. Runs every check."""
+    lines = ["| kind | what it is | checked as | verdict | total variation | paths |", "|---|---|---|---|---|---|"]
+    lines += [table_row(name, check_planted(path)) for name, path in kinds(folder)]
     return "\n".join(lines) + "\n"
+
+
+def table_row(name: str, report: CheckReport) -> str:
+    """One row: every code found, causes first, then warnings."""
+    found, module = golden(report), sys.modules["rheo_verify_checked_" + name]
+    codes = [*(finding.code for finding in report.findings), *found["warnings"]]
+    verdict = f"{found['verdict']} {', '.join(codes)}".strip()
+    summary = " ".join((module.__doc__ or "").split()).replace("|", "\\|")
+    return f"| `{name}` | {summary} | {report.way} | {verdict} | {found['total_variation'] or ''} | {report.paths:,} |"

@@ -13,6 +13,7 @@ from typing import Any
 
 from rheo_verify.errors import InputError
 from rheo_verify.foreign.cases import Case, read_case
+from rheo_verify.foreign.processing import PROCESSING
 from rheo_verify.foreign.reports import CheckReport, Finding
 
 WAYS = ("verifier", "sampler", "decoder", "coins")
@@ -22,7 +23,18 @@ _TYPES: dict[str, Any] = {
     **dict.fromkeys(("temperature", "top_p", "min_p"), float),
     **dict.fromkeys(("top_k", "batch", "length", "coins", "grid"), int),
 }
+_PROCESSED = ("arrays", "dtype", "logits", *PROCESSING)
+_TAKES = {
+    "verifier": ("arrays", "dtype", "logits", "in_place"),
+    "sampler": _PROCESSED,
+    "decoder": (*_PROCESSED, "batch", "length"),
+    "coins": ("arrays", "dtype", "coins", "grid"),
+}
 _ROWS = ("target", "draft")
+_CHOICES = r"\d+(\.\d+)*"
+_PATH = {way: re.compile(f"-|{_CHOICES}(/{_CHOICES})*") for way in WAYS}
+_COINS = r"\d+(\.\d+)*@[\de.+-]+(_[\de.+-]+)*"
+_PATH["coins"] = re.compile(f"-|{_COINS}(/{_COINS})*")
 _NEXT = re.compile(f",(?=(?:{'|'.join((*_TYPES, *_ROWS))})=)")
 
 
@@ -55,11 +67,14 @@ def read_recipe(written: str) -> Recipe:
     parts = written.rsplit(":", 2)
     if len(parts) != 3 or parts[1] not in WAYS:
         raise InputError("RV109", f"{written!r} is not a replay string like mine.py:verify,…:verifier:1.0 (see --help)")
+    check_path(parts[1], parts[2])
     code, *options = _NEXT.split(parts[0])
     settings: dict[str, Any] = {}
     rows: dict[str, Any] = {}
     for option in options:
         name, _, value = option.partition("=")
+        if name not in (*_ROWS, *_TAKES[parts[1]]):
+            raise InputError("RV109", f"replay string: a {parts[1]} has no {name}")
         try:
             (rows if name in _ROWS else settings)[name] = _read_rows(value) if name in _ROWS else _TYPES[name](value)
         except (ValueError, KeyError):
@@ -67,11 +82,18 @@ def read_recipe(written: str) -> Recipe:
     if "target" not in rows:
         raise InputError("RV109", "the replay string names no target rows")
     target = rows["target"]
-    case = {"row": target[0]} if parts[1] == "sampler" else {"draft": {} if isinstance(target, dict) else [], **rows}
     try:
+        case = {"row": target[0]} if parts[1] == "sampler" else {"draft": [], **rows}
         return Recipe(code, parts[1], settings, read_case(case), parts[2])
     except (ValueError, KeyError, IndexError, TypeError):
         raise InputError("RV109", "the rows of the replay string do not fit together") from None
+
+
+def check_path(way: str, path: str) -> None:
+    """Raises `InputError` RV109 unless `path` is written as one of this way in."""
+    if not _PATH[way].fullmatch(path):
+        example = "1.0@0.25_0.5" if way == "coins" else "2.0.1"
+        raise InputError("RV109", f"a path of a {way} is written like {example}, not {path!r}")
 
 
 def _rows_text(rows: Any) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from rheo_verify.foreign import lazy_arrays
 from rheo_verify.foreign.lazy import Lazy
 from rheo_verify.foreign.noise import Noise
-from rheo_verify.foreign.refusal import user_line
+from rheo_verify.foreign.refusal import is_users, line_text, user_line
 from rheo_verify.models.model import Context
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
@@ -214,14 +214,16 @@ _WEIGHTS = {
 
 def refused_row(error: BaseException) -> str | None:
     """Which row a random function refused when it raised `error`: no distribution. None if that was not the reason."""
-    trace = error.__traceback__
+    trace, line = error.__traceback__, "an unknown line"
     while trace is not None:
         names, code = trace.tb_frame.f_locals, trace.tb_frame.f_code
+        line = line_text(trace.tb_frame, trace.tb_lineno) if is_users(trace.tb_frame) else line
         row = _refused_weights(code, names)
         if row is not None:
             function, values = row
             wrong = wrong_with(values, _WEIGHTS[function][2])
-            return f"{function} was given ({', '.join(f'{x:.6g}' for x in values)}): {wrong}" if wrong else None
+            shown = ", ".join(f"{x:.6g}" for x in values)
+            return f"{function} at {line} was given ({shown}): {wrong}" if wrong else None
         trace = trace.tb_next
     return None
 
