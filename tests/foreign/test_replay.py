@@ -181,7 +181,7 @@ def test_a_string_that_does_not_fit_is_one_line(string: str, folder: Path, capsy
 
 def test_strings_are_read_as_they_are_written() -> None:
     hot = by_position([distribution(["0", "1"])] * 2, [distribution(["1/3", "2/3"])])
-    settings = {"arrays": "list", "logits": False, "in_place": True, "temperature": 0.5, "top_k": 2, "batch": 2}
+    settings = {"arrays": "list", "logits": False, "temperature": 0.5, "top_k": 2, "batch": 2, "length": 3}
     for case in (hot, random_case(3, 2, 0), random_case(2, 1, 5)):
         written = Recipe("a,b dir/mine.py:f", "decoder", settings, case, "1.0/1.1").text()
         again = read_recipe(written)
