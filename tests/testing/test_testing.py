@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import find, given
 
+from benchmarks.plugin import LIMIT, imported
 from rheo_verify.foreign.cases import Case
 from rheo_verify.testing import assert_decoder, assert_lossless, assert_sampler, session, strategies, verifier_tests
 from rheo_verify.testing.assertions import NotLossless
@@ -218,14 +219,27 @@ def test_workers_of_xdist_report_their_failures(project: Path) -> None:
     assert len(re.findall("^  again: pytest test_mine.py::test_", summary, re.MULTILINE)) == 2, done.stdout
 
 
-def test_the_plugin_imports_nothing_heavy() -> None:
+def test_the_plugin_imports_the_standard_library_and_two_small_files() -> None:
     code = (
-        "import sys; import rheo_verify.testing.plugin;"
-        "heavy = {'numpy', 'torch', 'hypothesis', 'gmpy2', 'pytest'} & set(sys.modules);"
-        "print(sorted(heavy)); sys.exit(bool(heavy))"
+        "import sys; import rheo_verify.testing.plugin\n"
+        "tops = {name.partition('.')[0] for name in sys.modules} - sys.stdlib_module_names - {'__main__'}\n"
+        "ours = {name for name in sys.modules if name.startswith('rheo_verify')}\n"
+        "print(*sorted(tops), *sorted(ours))"
     )
     root = str(Path(__file__).parents[2])
     done = subprocess.run(
-        [sys.executable, "-c", code], env={"PYTHONPATH": root}, capture_output=True, text=True, check=False
+        [sys.executable, "-S", "-c", code], env={"PYTHONPATH": root}, capture_output=True, text=True, check=True
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    ours = [f"rheo_verify{name}" for name in ("", ".testing", ".testing.plugin", ".testing.session")]
+    assert done.stdout.split() == ["rheo_verify", *ours]
+
+
+def test_a_suite_that_does_not_use_the_plugin_pays_next_to_nothing(project: Path) -> None:
+    (project / "test_other.py").write_text(
+        "import sys\n\ndef test_other():\n    assert 'rheo_verify.testing.plugin' in sys.modules\n"
+        "    assert not [name for name in sys.modules if name.startswith(('rheo_verify.foreign', 'torch'))]\n"
+    )
+    done = pytest_run(project, "test_other.py")
+    assert done.returncode == 0, done.stdout
+    assert "rheo_verify" not in done.stdout
+    assert min(imported() for _ in range(3)) < LIMIT
