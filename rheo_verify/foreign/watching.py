@@ -245,7 +245,7 @@ def _refused_weights(code: Any, names: dict[str, Any]) -> tuple[str, tuple[float
     values = values.tolist() if hasattr(values, "tolist") else list(values)
     if values and isinstance(values[0], list):
         values = next((row for row in values if wrong_with(row, None)), values[0])
-    return function, tuple(float(x) for x in values)
+    return (function, tuple(float(x) for x in values)) if values else None
 
 
 def _weights(function: str, args: Any, kwargs: Any) -> Any:

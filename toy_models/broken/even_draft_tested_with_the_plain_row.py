@@ -1,4 +1,4 @@
-"""Drafts are drawn from a row mixed with the uniform one, and tested with that mixture."""
+"""Drafts are drawn evenly from the tokens that the draft model allows, but tested with its probabilities."""
 
 import torch
 
@@ -9,8 +9,7 @@ def decoder(target, draft, prompt, n):
     tokens = list(prompt)
     while len(tokens) < len(prompt) + n:
         q = draft(tokens)
-        q = 0.75 * q + 0.25 / len(q)
-        token = int(torch.multinomial(q, 1))
+        token = int(torch.multinomial((q > 0).double(), 1))
         p = target(tokens)
         if torch.rand(()) < p[token] / q[token]:
             tokens.append(token)

@@ -1,4 +1,4 @@
-"""Drafts are drawn from a row mixed with the uniform one, to explore, but tested with the draft model's own row."""
+"""Drafts are drawn evenly from the tokens that the draft model allows, and tested with just that."""
 
 import torch
 
@@ -8,8 +8,9 @@ WAY = "decoder"
 def decoder(target, draft, prompt, n):
     tokens = list(prompt)
     while len(tokens) < len(prompt) + n:
-        q = draft(tokens)
-        token = int(torch.multinomial(0.75 * q + 0.25 / len(q), 1))
+        q = (draft(tokens) > 0).double()
+        q = q / q.sum()
+        token = int(torch.multinomial(q, 1))
         p = target(tokens)
         if torch.rand(()) < p[token] / q[token]:
             tokens.append(token)
