@@ -24,6 +24,7 @@ HINTS = {
     "RV415": "do not seed inside the loop, and give drafting and verification generators of their own",
     "RV414": "use u < p/q, or test p > 0 first",
 }
+_SAMPLER = "compare what is cut: temperature first, then top-k, top-p (with the token that crosses it), min-p"
 _MOST = 12
 
 
@@ -35,7 +36,7 @@ def report_text(report: CheckReport, code: str = "") -> str:
     lines = [
         f"{report.verdict}: {report.way} {report.name}",
         f"  scope      {report.scope}",
-        f"  counts     {report.cases:,} cases, {report.paths:,} paths, each enumerated exactly",
+        f"  counts     {_count(report.cases, 'case')}, {_count(report.paths, 'path')}, each enumerated exactly",
         f"  threshold  total variation {report.threshold:g} (rounding of the code's own arithmetic)",
         f"  not said   {report.not_covered}",
     ]
@@ -46,6 +47,10 @@ def report_text(report: CheckReport, code: str = "") -> str:
         lines += [f"  hint       {HINTS[code]}"] if code in HINTS else []
     lines += ["", report.walk.rstrip("\n")] if report.walk else []
     return "\n".join(lines) + "\n"
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number:,} {name}" + ("" if number == 1 else "s")
 
 
 def again(report: CheckReport, finding: Finding, code: str) -> str:
@@ -68,7 +73,8 @@ def _finding(report: CheckReport, finding: Finding, code: str) -> list[str]:
     if code:
         lines.append(f"  again      {again(report, finding, code)}")
     if finding.code in HINTS:
-        lines.append(f"  hint       {HINTS[finding.code]}")
+        hint = _SAMPLER if report.way == "sampler" and finding.code == "RV401" else HINTS[finding.code]
+        lines.append(f"  hint       {hint}")
     return lines
 
 
