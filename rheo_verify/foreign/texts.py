@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from rheo_verify.foreign.recipes import recipe
+from rheo_verify.foreign.recipes import WAYS, recipe
 from rheo_verify.foreign.reports import CheckReport, Finding
 from rheo_verify.probability.rationals import decimal, text
 
@@ -70,7 +70,7 @@ def _finding(report: CheckReport, finding: Finding, code: str) -> list[str]:
             lines.append(f"  {shown:10} {both(difference.expected):>22} {both(difference.found):>22}")
         if len(finding.differences) > _MOST:
             lines.append(f"  … and {len(finding.differences) - _MOST} more")
-    if code:
+    if code and report.way in WAYS:
         lines.append(f"  again      {again(report, finding, code)}")
     if finding.code in HINTS:
         hint = _SAMPLER if report.way == "sampler" and finding.code == "RV401" else HINTS[finding.code]
@@ -97,7 +97,7 @@ def report_json(report: CheckReport, code: str = "") -> dict[str, Any]:
         "threshold": report.threshold,
         "not_covered": report.not_covered,
         "findings": [
-            finding_json(finding) | ({"again": again(report, finding, code)} if code else {})
+            finding_json(finding) | ({"again": again(report, finding, code)} if code and report.way in WAYS else {})
             for finding in report.findings
         ],
         "warnings": [{"code": code, "message": remark} for code, remark in report.warnings],

@@ -71,7 +71,7 @@ def record(report: CheckReport, code: Callable[..., Any], options: dict[str, Any
     first = report.findings[0] if report.findings else None
     reason = f"{first.code}: {first.message}" if first else f"{report.verdict}: {report.scope}"
     command = ""
-    if first is not None:
+    if first is not None and report.way in ASSERTIONS:
         from rheo_verify.foreign.recipes import recipe
 
         node = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" (")[0]
