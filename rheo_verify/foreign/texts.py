@@ -42,9 +42,9 @@ def report_text(report: CheckReport, code: str = "") -> str:
     ]
     for finding in report.findings:
         lines += ["", *_finding(report, finding, code)]
-    for code, remark in report.warnings:
-        lines += ["", f"warning {code}: {remark}"]
-        lines += [f"  hint       {HINTS[code]}"] if code in HINTS else []
+    for warning, remark in report.warnings:
+        lines += ["", f"warning {warning}: {remark}"]
+        lines += [f"  hint       {HINTS[warning]}"] if warning in HINTS else []
     lines += ["", report.walk.rstrip("\n")] if report.walk else []
     return "\n".join(lines) + "\n"
 
