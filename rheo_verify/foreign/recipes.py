@@ -27,7 +27,7 @@ _PROCESSED = ("arrays", "dtype", "logits", *PROCESSING)
 _TAKES = {
     "verifier": ("arrays", "dtype", "logits", "in_place"),
     "sampler": _PROCESSED,
-    "decoder": (*_PROCESSED, "batch", "length"),
+    "decoder": (*_PROCESSED, "in_place", "batch", "length"),
     "coins": ("arrays", "dtype", "coins", "grid"),
 }
 _ROWS = ("target", "draft")
