@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from rheo_verify.cli import settings
 from rheo_verify.cli.certificates import add_certificate, check_name, write
 from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.errors import InputError
@@ -69,6 +69,7 @@ def add(subparsers: Any) -> None:
     group.add_argument("--path", metavar="CHOICES", help="with --case: show this one path, e.g. 1.0.2")
     add_certificate(group, "the verdict's numbers")
     group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
+    settings.add_work_arguments(parser, memory=False)
     add_html_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -78,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from rheo_verify.foreign import texts
     from rheo_verify.foreign.evidence import keeping
+    from rheo_verify.foreign.loading import load
     from rheo_verify.foreign.paths_certificate import MOST_KEPT, paths_certificate
     from rheo_verify.foreign.recipes import check_path
     from rheo_verify.report.paths_certificate import to_json, to_rocq
@@ -120,68 +122,50 @@ def run(args: argparse.Namespace) -> int:
 
 def check(code: Any, args: argparse.Namespace) -> Any:
     """The report of the check that the arguments ask for."""
-    from rheo_verify.foreign.decoder import DecoderScope, check_decoder
-    from rheo_verify.foreign.sampler import check_sampler
+    from rheo_verify.foreign.rerunning import CHECKS
+    from rheo_verify.foreign.spreading import Spread, spreading
+
+    options = _options(args)
+    one = {"case": _read_case(args.case) if args.case else None, "path": args.path}
+    workers, store = settings.workers_from(args)
+    if args.way == "coins" or args.certificate or args.case:
+        if args.jobs or args.backend or args.scheduler or store:
+            raise InputError("RV106", "coins, --certificate and --case are done by one process: leave --jobs … out")
+        return CHECKS[args.way](code, **options, **one)
+    with spreading(Spread(args.code, args.way, options, workers, store)):
+        return CHECKS[args.way](code, **options, **one)
+
+
+def _options(args: argparse.Namespace) -> dict[str, Any]:
+    from rheo_verify.foreign.decoder import DecoderScope
     from rheo_verify.foreign.scope import Scope
-    from rheo_verify.foreign.verifier import check_verifier
 
     processing = _processing(args)
-    case = _read_case(args.case) if args.case else None
-    common = {"arrays": args.arrays or "torch", "dtype": args.dtype, "case": case, "path": args.path}
+    common: dict[str, Any] = {"arrays": args.arrays or "torch", "dtype": args.dtype}
     if args.way in ("verifier", "coins") and processing.options():
         raise InputError(
             "RV106", f"a {args.way} is given rows that are already processed: leave {processing.options()} out"
         )
     if args.way == "verifier":
-        scope = Scope.read(args.scope)
-        return check_verifier(code, **common, logits=args.logits, scope=scope, in_place=args.in_place)
+        return {**common, "logits": args.logits, "scope": Scope.read(args.scope), "in_place": args.in_place}
     if args.way == "sampler":
         scope = Scope.read(args.scope)
-        return check_sampler(code, **common, logits=not args.probabilities, processing=processing, scope=scope)
+        return {**common, "logits": not args.probabilities, "processing": processing, "scope": scope}
     if args.way == "decoder":
         limits = DecoderScope.read(args.scope, batch=args.batch, length=args.length)
-        return check_decoder(
-            code, **common, logits=args.logits, processing=processing, scope=limits, in_place=args.in_place
-        )
-    from rheo_verify.foreign.coins import check_coins
-
-    return check_coins(code, **common, scope=Scope.read(args.scope or "small"))
+        common |= {"logits": args.logits, "processing": processing}
+        return {**common, "scope": limits, "in_place": args.in_place}
+    return {**common, "scope": Scope.read(args.scope or "small")}
 
 
 def replay(written: str) -> Any:
     """The report of one case and one path that a replay string names. Raises `InputError` RV109, RV103."""
+    from rheo_verify.foreign.loading import load
     from rheo_verify.foreign.recipes import read_recipe
     from rheo_verify.foreign.rerunning import rerun
 
     recipe = read_recipe(written)
     return rerun(load(recipe.code), recipe)
-
-
-def load(where: str) -> Any:
-    """The object named ``MODULE:NAME`` or ``FILE.py:NAME``. Raises `InputError` RV121."""
-    place, _, name = where.rpartition(":")
-    if not place:
-        raise InputError("RV121", f"{where!r} is not MODULE:FUNCTION or FILE.py:FUNCTION")
-    if place.endswith(".py"):
-        from rheo_verify.foreign.planted import load_file
-
-        module = load_file(place)
-    else:
-        sys.path.insert(0, os.getcwd())
-        try:
-            module = importlib.import_module(place)
-        except ImportError as error:
-            raise InputError("RV121", f"{place} cannot be imported: {error}") from None
-        finally:
-            sys.path.remove(os.getcwd())
-    found: Any = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise InputError("RV121", f"{place} has no {name!r}")
-        found = getattr(found, part)
-    if not callable(found):
-        raise InputError("RV121", f"{where} is not callable")
-    return found
 
 
 def _paths(code: Any, report: Any, args: argparse.Namespace) -> Any:

@@ -17,6 +17,7 @@ from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
 from rheo_verify.foreign.refusal import Refused
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
 from rheo_verify.foreign.shrinking import shrink
+from rheo_verify.foreign.spreading import Progress, part_of, run_elsewhere, run_part
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.walking import walk
 from rheo_verify.foreign.watching import Watch, Watched, refused_row
@@ -49,17 +50,6 @@ class Trial(Watched, Protocol):
 
     def data(self) -> dict[str, Any]:
         """The case as plain data."""
-
-
-@dataclass
-class Progress:
-    """How far a check came. `large` cases had too many paths, `skipped` ones have no stated law."""
-
-    cases: int = 0
-    paths: int = 0
-    skipped: int = 0
-    large: int = 0
-    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,6 +139,10 @@ def check(
     name: str | None,
 ) -> CheckReport:
     """Check `code`, whose random calls are answered, case by case. Raises as `verifier.check_verifier` does."""
+    part = part_of(cases)
+    begun, left = Progress(), cases if part is None else part
+    if part is None and way.case is None:
+        begun, left = run_elsewhere(cases, way.seconds)
     with answering(code) as door:
         rebuilder, last = Rebuilder(code), -_RERUN
 
@@ -158,7 +152,12 @@ def check(
             last = paths if rerun and paths is not None else last
             return judge(trial(door, rebuilder, case), door.dtypes, way.paths, rerun)
 
-        progress, found = search(way, cases, judged)
+        if part is not None:
+            run_part(part, way.skip, judged, door)
+            return report(way, code, begun, [], 0.0, (), name)
+        door.dtypes.update(begun.dtypes)
+        door.warnings.update(begun.warnings)
+        progress, found = search(way, left, judged, begun)
         if found:
             again = trial(door, rebuilder, read(found[0], way))
             found = by_rank([*found, *broken_contracts(again, found[0], threshold_for(door.dtypes))])
@@ -182,10 +181,13 @@ def walked(answer: CheckReport, walk: Callable[[], str]) -> CheckReport:
 
 
 def search(
-    way: Way, cases: Iterable[Case], judged: Callable[[Case, int | None], Judged | None]
+    way: Way,
+    cases: Iterable[Case],
+    judged: Callable[[Case, int | None], Judged | None],
+    begun: Progress | None = None,
 ) -> tuple[Progress, list[Finding]]:
     """The first case with findings, made smaller; `judged` is given a case and the number of paths run so far."""
-    started, progress = time.monotonic(), Progress()
+    started, progress = time.monotonic(), begun or Progress()
     for case in cases if way.case is None else [way.case]:
         if time.monotonic() - started > way.seconds:
             progress.late = True

@@ -6,15 +6,13 @@ sampler), a function of that name, and perhaps ``OPTIONS`` for the check.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
-from rheo_verify.errors import InputError
 from rheo_verify.foreign.decoder import DecoderScope, check_decoder
+from rheo_verify.foreign.loading import load_file
 from rheo_verify.foreign.processing import PROCESSING, Processing
 from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.sampler import check_sampler
@@ -24,18 +22,6 @@ from rheo_verify.probability.rationals import decimal
 
 _SCOPE = ("length", "batch", "vocab", "random", "denominator")
 _FULL, _QUICK = Scope(denominator=4, random=60), Scope(denominator=2, random=6)
-
-
-def load_file(path: str) -> ModuleType:
-    """The module in a file, under a name of its own. Raises `InputError` RV121."""
-    name = "rheo_verify_checked_" + os.path.splitext(os.path.basename(path))[0]
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not os.path.exists(path):
-        raise InputError("RV121", f"{path} cannot be read as a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 def check_planted(path: str, quick: bool = False) -> CheckReport:

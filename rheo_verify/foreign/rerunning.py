@@ -13,6 +13,13 @@ from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.sampler import check_sampler
 from rheo_verify.foreign.verifier import check_verifier
 
+CHECKS: dict[str, Callable[..., CheckReport]] = {
+    "verifier": check_verifier,
+    "sampler": check_sampler,
+    "decoder": check_decoder,
+    "coins": check_coins,
+}
+
 
 def rerun(code: Callable[..., Any], recipe: Recipe, name: str | None = None) -> CheckReport:
     """The report on the one case of `recipe`. Raises as the check does; `InputError` RV109 on a path that is none."""

@@ -8,12 +8,13 @@ from typing import Any
 from rheo_verify.foreign.answering import Answering
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
 from rheo_verify.foreign.cases import Case, by_position, rows_up_to
-from rheo_verify.foreign.checking import Outcome, Progress, Way, check, guarded, settings_of
+from rheo_verify.foreign.checking import Outcome, Way, check, guarded, settings_of
 from rheo_verify.foreign.decoder import accepted
 from rheo_verify.foreign.judging import Breach
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.spreading import Progress
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.models.model import Context
 from rheo_verify.models.random_tables import random_model

@@ -230,7 +230,7 @@ TOKENWISE = ("two_drafts_without_replacement", "two_iid_drafts", "one_draft_per_
 def test_nothing_is_said_of_sound_rejection_even_where_nobody_asks(name: str) -> None:
     """Without the wrong law that they wait for, the contracts still find nothing in sound token-wise rejection."""
     pytest.importorskip("torch")
-    from rheo_verify.foreign.planted import load_file
+    from rheo_verify.foreign.loading import load_file
 
     module = load_file(str(TOYS / "sound" / f"{name}.py"))
     processing = Processing(

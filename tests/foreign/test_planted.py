@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from rheo_verify.checks.verdict import Verdict
-from rheo_verify.foreign.planted import check_planted, golden, kinds, load_file, table_row
+from rheo_verify.foreign.loading import load_file
+from rheo_verify.foreign.planted import check_planted, golden, kinds, table_row
 from rheo_verify.foreign.scope import Scope
 from rheo_verify.foreign.verifier import check_verifier
 
 torch = pytest.importorskip("torch")
 TOYS = Path(__file__).parents[2] / "toy_models"
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "reference"
 BROKEN = dict(kinds(str(TOYS / "broken")))
 SOUND = dict(kinds(str(TOYS / "sound")))
 WARNING_ONLY = {"zero_probability_accepted_at_zero"}

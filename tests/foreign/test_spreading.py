@@ -1,0 +1,72 @@
+"""Cases of a check that several processes run: the same answer, to the byte."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rheo_verify.cli.main import run
+from rheo_verify.foreign import spreading
+
+SOUND = """
+import random
+
+def verify(target, draft, tokens):
+    for place, token in enumerate(tokens):
+        if random.random() * draft[place][token] < target[place][token]:
+            continue
+        residual = [max(p - q, 0) for p, q in zip(target[place], draft[place])]
+        return [*tokens[:place], random.choices(range(len(residual)), weights=residual)[0]]
+    return [*tokens, random.choices(range(len(target[-1])), weights=target[-1])[0]]
+"""
+LATE = SOUND.replace("weights=residual", "weights=residual if len(residual) < 3 else target[place]")
+"""Wrong from three tokens on: many cases hold before the first that fails."""
+REFUSED = SOUND.replace("random.random()", "random.vonmisesvariate(0, 1)")
+ARGUMENTS = ("--arrays", "list", "--scope", "denominator=3,random=12", "--json")
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreading, "CASES_A_PIECE", 20)
+
+
+def answer(capsys: pytest.CaptureFixture[str], code: str, folder: Path, *more: str) -> tuple[int, str, str]:
+    path = folder / "mine.py"
+    path.write_text(code)
+    number = run(["check", f"{path}:verify", *ARGUMENTS, *more])
+    done = capsys.readouterr()
+    return number, done.out, done.err
+
+
+@pytest.mark.parametrize(("code", "number"), [(SOUND, 0), (LATE, 1), (REFUSED, 2)])
+def test_who_runs_the_cases_changes_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, code: str, number: int
+) -> None:
+    here = answer(capsys, code, tmp_path)
+    assert here[0] == number
+    kept = str(tmp_path / "kept")
+    for more in (("--jobs", "2"), ("--jobs", "2", "--checkpoint", kept), ("--jobs", "1", "--checkpoint", kept)):
+        assert answer(capsys, code, tmp_path, *more) == here
+
+
+def test_code_that_has_changed_is_run_again(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    kept = ("--jobs", "1", "--checkpoint", str(tmp_path / "kept"))
+    assert answer(capsys, SOUND, tmp_path, *kept)[0] == 0
+    assert answer(capsys, LATE, tmp_path, *kept)[0] == 1
+    assert answer(capsys, SOUND, tmp_path, *kept)[0] == 0
+
+
+def test_a_time_limit_is_inconclusive(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SOUND)
+    scope = ("--arrays", "list", "--scope", "denominator=5,seconds=0.2", "--json", "--jobs", "2")
+    assert run(["check", f"{tmp_path / 'mine.py'}:verify", *scope]) == 3
+    data = json.loads(capsys.readouterr().out)
+    assert "the time limit of 0.2 s struck" in data["scope"]
+
+
+def test_what_one_process_must_do(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    number, _, error = answer(capsys, SOUND, tmp_path, "--jobs", "2", "--certificate", str(tmp_path / "c.json"))
+    assert number == 2
+    assert "are done by one process" in error
