@@ -27,6 +27,11 @@ class Maker:
             raise InputError("RV106", f"arrays {kind!r} must be one of {', '.join(KINDS)}")
         self.kind, self.logits, self.dtype = kind, logits, dtype
         self.torch: Any = None
+        self.numpy: Any = None
+        if kind == "numpy":
+            import numpy
+
+            self.numpy = numpy
         if kind == "torch":
             import torch
 
@@ -42,9 +47,7 @@ class Maker:
         if self.kind == "torch":
             return self.torch.empty((0, vocab), dtype=self._float)
         if self.kind == "numpy":
-            import numpy as np
-
-            return np.empty((0, vocab), dtype=self.dtype)
+            return self.numpy.empty((0, vocab), dtype=self.dtype)
         return []
 
     def tokens(self, tokens: Sequence[int]) -> Any:
@@ -52,9 +55,7 @@ class Maker:
         if self.kind == "torch":
             return self.torch.tensor(list(tokens), dtype=self.torch.int64)
         if self.kind == "numpy":
-            import numpy as np
-
-            return np.array(list(tokens), dtype=np.int64)
+            return self.numpy.array(list(tokens), dtype=self.numpy.int64)
         return list(tokens)
 
     def numbers(self, values: Sequence[float]) -> Any:
@@ -69,9 +70,7 @@ class Maker:
         if self.kind == "torch":
             return self.torch.tensor(values, dtype=self._float)
         if self.kind == "numpy":
-            import numpy as np
-
-            return np.array(values, dtype=self.dtype)
+            return self.numpy.array(values, dtype=self.dtype)
         return values
 
     def copy(self, array: Any) -> Any:
@@ -85,11 +84,12 @@ class Maker:
     def same(self, left: Any, right: Any) -> bool:
         """Whether two arrays hold the same numbers."""
         if self.kind == "torch":
-            return type(left) is self.torch.Tensor and left.shape == right.shape and bool(self.torch.equal(left, right))
+            return type(left) is self.torch.Tensor and left.dtype is right.dtype and self.torch.equal(left, right)
         if self.kind == "numpy":
-            import numpy as np
-
-            return left.dtype != object and np.array_equal(left, right, equal_nan=True)
+            alike = type(left) is self.numpy.ndarray and left.dtype is right.dtype and left.shape == right.shape
+            if alike and left.tobytes() == right.tobytes():
+                return True
+            return left.dtype != object and self.numpy.array_equal(left, right, equal_nan=True)
         return bool(left == right)
 
 
@@ -123,7 +123,11 @@ def _scalar(value: Any) -> bool:
 
 
 def _whole(value: Any) -> int:
-    if hasattr(value, "numel") or hasattr(value, "ndim"):
+    if type(value) is int:
+        return value
+    if getattr(value, "ndim", None) == 0:
+        value = value.item()
+    elif hasattr(value, "numel") or hasattr(value, "ndim"):
         if getattr(value, "numel", lambda: getattr(value, "size", 1))() != 1:
             raise Unreadable(f"an entry of what it returned is an array of shape {tuple(value.shape)}")
         value = value.item()
