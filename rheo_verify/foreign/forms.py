@@ -10,7 +10,6 @@ from typing import Any
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, ratio
 
 
-
 @functools.lru_cache(maxsize=1 << 16)
 def exact_float(value: Any) -> Rational:
     """A float, exactly: a dyadic rational. Remembered, since every path of a case reads the same few numbers."""

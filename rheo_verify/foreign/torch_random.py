@@ -5,6 +5,7 @@ The state of the generator before the draw is the draw's name: after ``manual_se
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from rheo_verify.foreign.torch_forms import MOST_ENTRIES, next_state, plain_key,
 from rheo_verify.probability.rationals import Rational
 
 _Base = torch._C.TensorBase
+_LazyTensor = torch_tensors.LazyTensor
 assert torch_orders.REGISTERED  # importing it registers its handlers
 
 
@@ -38,7 +40,7 @@ class _Mode(TorchFunctionMode):
         handler = _ANSWERS.get(func)
         if handler is not None:
             return handler(self.current(), func, args, kwargs or {})
-        if torch_tensors.LazyTensor in types:
+        if types and _LazyTensor in types:
             return torch_tensors.answer(func, args, kwargs or {})
         return func(*args, **kwargs) if kwargs else func(*args)
 
@@ -56,12 +58,14 @@ def _uniform(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     if kwargs.get("out") is not None:
         noise.refuse_call("rand(out=…)", "use the tensor that is returned")
     key = _key(kwargs)
-    real = real_form(func, _plain(args), kwargs, plain_key(args, kwargs))
+    form = plain_key(args, kwargs)
+    real = real_form(func, _plain(args) if form is None else args, kwargs, form, math.nan)
     if not real.is_floating_point() and not real.numel():
         return real
     _float_only(noise, real, "rand")
-    elements = noise.draw(key, ("rand", real.shape), lambda: _fresh_lazies(noise, real.numel()))
-    return torch_tensors.become_lazy(noise, real, elements)
+    shape = real.shape
+    elements = noise.draw(key, ("rand", shape), lambda: _fresh_lazies(noise, math.prod(shape)))
+    return torch_tensors.become_lazy(noise, real, elements, blank=True)
 
 
 def _uniform_(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:

@@ -47,10 +47,11 @@ class LazyTensor(torch.Tensor):
         return answer(func, args, kwargs or {})
 
 
-def become_lazy(noise: Noise, tensor: torch.Tensor, elements: Any) -> torch.Tensor:
-    """Turn a real tensor, in place, into one of random numbers; its data becomes NaN so that a leak is seen."""
+def become_lazy(noise: Noise, tensor: torch.Tensor, elements: Any, blank: bool = False) -> torch.Tensor:
+    """Turn a real tensor, in place, into one of random numbers; its data becomes NaN (`blank`: is), to show a leak."""
     plain = tensor if type(tensor) is torch.Tensor else as_plain(tensor)
-    (plain.detach() if plain.requires_grad else plain).fill_(math.nan)
+    if not blank:
+        (plain.detach() if plain.requires_grad else plain).fill_(math.nan)
     form = plain.shape
     tensor.__class__ = LazyTensor
     lazy: Any = tensor
