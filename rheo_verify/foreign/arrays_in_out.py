@@ -19,10 +19,10 @@ class Unreadable(Exception):
 class Maker:
     """Makes arrays of one kind from rational rows; probabilities, or their logarithms with `logits`.
 
-    `dtype` is a floating dtype's name. Raises `InputError` RV106 on an unknown kind.
+    `dtype` is a floating dtype's name, `device` torch's. Raises `InputError` RV106 on an unknown kind or device.
     """
 
-    def __init__(self, kind: str, logits: bool = False, dtype: str = "float64") -> None:
+    def __init__(self, kind: str, logits: bool = False, dtype: str = "float64", device: str = "cpu") -> None:
         if kind not in KINDS:
             raise InputError("RV106", f"arrays {kind!r} must be one of {', '.join(KINDS)}")
         self.kind, self.logits, self.dtype = kind, logits, dtype
@@ -37,6 +37,19 @@ class Maker:
 
             self.torch = torch
             self._float = getattr(torch, dtype)
+        self.device: Any = None
+        if device != "cpu":
+            self.device = self._known_device(device)
+
+    def _known_device(self, device: str) -> Any:
+        if self.torch is None:
+            raise InputError("RV106", f"device {device}: only torch arrays have a device")
+        try:
+            self.torch.empty(1, device=device)
+            return self.torch.device(device)
+        except Exception as error:
+            reason = str(error).splitlines()[0]
+            raise InputError("RV106", f"device {device!r} cannot be used: {reason}") from None
 
     def rows(self, rows: Sequence[Row] | Row) -> Any:
         """One row [V], or several [n, V]."""
@@ -53,14 +66,22 @@ class Maker:
     def tokens(self, tokens: Sequence[int]) -> Any:
         """Token ids [n], int64."""
         if self.kind == "torch":
-            return self.torch.tensor(list(tokens), dtype=self.torch.int64)
+            return self.torch.tensor(list(tokens), dtype=self.torch.int64, device=self.device)
         if self.kind == "numpy":
             return self.numpy.array(list(tokens), dtype=self.numpy.int64)
         return list(tokens)
 
-    def numbers(self, values: Sequence[float]) -> Any:
-        """Plain floats [n], e.g. coins."""
-        return self._array(list(values))
+    def numbers(self, values: Sequence[Any]) -> Any:
+        """Plain floats [n], e.g. coins, or rows of them."""
+        return self._array([list(row) for row in values] if _nested(values) else list(values))
+
+    def repeated(self, array: Any, count: int) -> Any:
+        """`count` copies along a new leading axis."""
+        if self.kind == "torch":
+            return array.expand(count, *array.shape).clone(memory_format=self.torch.contiguous_format)
+        if self.kind == "numpy":
+            return self.numpy.repeat(array[None], count, axis=0)
+        return [self.copy(array) for _ in range(count)]
 
     def _row(self, row: Any) -> list[float]:
         values = [float(value) for value in row]
@@ -68,7 +89,7 @@ class Maker:
 
     def _array(self, values: Any) -> Any:
         if self.kind == "torch":
-            return self.torch.tensor(values, dtype=self._float)
+            return self.torch.tensor(values, dtype=self._float, device=self.device)
         if self.kind == "numpy":
             return self.numpy.array(values, dtype=self.dtype)
         return values

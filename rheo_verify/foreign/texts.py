@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from rheo_verify.checks.verdict import Verdict
 from rheo_verify.foreign.reports import CheckReport, Finding
 from rheo_verify.probability.rationals import decimal, text
 
@@ -18,6 +19,8 @@ HINTS = {
     "RV409": "count the accepted drafts only, not the token after them",
     "RV410": "work on copies, or allow it (in_place=True, --in-place)",
     "RV415": "do not seed inside the loop, and give drafting and verification generators of their own",
+    "RV421": "allow more --evaluations, more --strata, or a wider --within",
+    "RV422": "state the changes along a coin (--changes B), or search for breakpoints (leave --strata out)",
     "RV414": "use u < p/q, or test p > 0 first",
 }
 _MOST = 12
@@ -25,11 +28,15 @@ _MOST = 12
 
 def report_text(report: CheckReport, command: str = "") -> str:
     """For people: the verdict, its scope, and every finding with its case, numbers and how to see it again."""
+    exact = "strata" not in report.way
+    each = "paths, each enumerated exactly" if exact else "points evaluated"
+    what = "rounding of the code's own arithmetic" if exact else "the error of the law included"
+    within = "" if exact or report.verdict is not Verdict.VERIFIED else f" within {report.threshold:g}"
     lines = [
-        f"{report.verdict}: {report.way} {report.name}",
+        f"{report.verdict}{within}: {report.way} {report.name}",
         f"  scope      {report.scope}",
-        f"  counts     {report.cases:,} cases, {report.paths:,} paths, each enumerated exactly",
-        f"  threshold  total variation {report.threshold:g} (rounding of the code's own arithmetic)",
+        f"  counts     {report.cases:,} cases, {report.paths:,} {each}",
+        f"  threshold  total variation {report.threshold:g} ({what})",
         f"  not said   {report.not_covered}",
     ]
     for finding in report.findings:
