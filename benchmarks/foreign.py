@@ -2,8 +2,8 @@
 
 Run: ``python -m benchmarks foreign``. Process time, one torch thread. Three costs of the same paths, in alternating
 rounds, the best round of each path: the bare function with its own random numbers; the function answered; and
-the whole check (drafts, copies of the inputs, contracts, the law added up). Paths are weighted by their probability, so that all
-three speak of the same work.
+the whole check (drafts, copies of the inputs, contracts, the law added up). Paths are weighted by their probability, so
+that all three speak of the same work.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ class Maker:
             alike = type(left) is self.numpy.ndarray and left.dtype is right.dtype and left.shape == right.shape
             if alike and left.tobytes() == right.tobytes():
                 return True
-            return left.dtype != object and self.numpy.array_equal(left, right, equal_nan=True)
+            return bool(left.dtype != object and self.numpy.array_equal(left, right, equal_nan=True))
         return bool(left == right)
 
 

@@ -105,11 +105,10 @@ def check_strata(
         if answer.deviation + answer.bound > within:
             open_cases += 1
             low, high = max(0.0, float(answer.deviation - answer.bound)), float(answer.deviation + answer.bound)
-            warnings.setdefault(
-                f"total variation between {low:.3g} and {high:.3g}, wanted within {within:g}, on "
-                + each.text().replace("\n", "; "),
-                "RV421",
-            ) if open_cases == 1 else None
+            if open_cases == 1:
+                place = each.text().replace("\n", "; ")
+                remark = f"total variation between {low:.3g} and {high:.3g}, wanted within {within:g}, on {place}"
+                warnings[remark] = "RV421"
     decided = not (late or open_cases or warnings)
     verdict = Verdict.REFUTED if found else Verdict.VERIFIED if decided else Verdict.INCONCLUSIVE
     covered = scope.text() if case is None else "this one case"
@@ -157,8 +156,8 @@ def _judge(
         if integral.contradiction is not None:
             return _Judged([], ZERO, ONE, evaluations, f"{integral.contradiction} (drafts {tokens})")
         for tally, masses in ((all_of, integral.masses), (sure, integral.sure)):
-            for outcome, mass in masses.items():
-                tally.add(*outcome, weight * mass, ())
+            for (emitted, breaches), mass in masses.items():
+                tally.add(emitted, breaches, weight * mass, ())
     row, length = row_of(case.target), case.drafts + 1
     expected, law = target_law(length, row), extended(all_of.law, length, row)
     above = rounding + float(bound)

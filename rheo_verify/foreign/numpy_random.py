@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from rheo_verify.foreign.forms import dtype_name, exact_float, exact_row
+from rheo_verify.foreign.forms import dtype_name, exact_row
 from rheo_verify.foreign.lazy import Lazy
 from rheo_verify.foreign.lazy_arrays import LazyArray, lazies
 from rheo_verify.foreign.noise import Noise
 from rheo_verify.foreign.patching import Patches
+from rheo_verify.probability.rationals import ZERO, total
 
 _Generator, _RandomState, _default_rng = np.random.Generator, np.random.RandomState, np.random.default_rng
 _SCRATCH = {_Generator: _Generator(np.random.PCG64(0)), _RandomState: _RandomState(np.random.MT19937(0))}
@@ -156,7 +157,7 @@ class _Answers:
         def make(noise: Noise, real: Any) -> Any:
             weights = list(exact_row(values))
             noise.dtypes.add(dtype_name(given.dtype))
-            weights[-1] = max(exact_float(0), 1 - sum(weights[:-1]))
+            weights[-1] = max(ZERO, 1 - total(weights[:-1]))
             counts = np.zeros(real.shape, dtype=real.dtype)
             for row in counts.reshape(-1, len(weights)):
                 for _ in range(int(n)):

@@ -18,7 +18,7 @@ _PLAIN = (int, bool, float, str, torch.dtype, torch.device, type(None))
 _REMEMBERED = frozenset(["size", "dtype", "device", "num_samples", "replacement", "input"])
 
 
-def next_state(generator: Any) -> Hashable:
+def next_state(generator: Any) -> Any:
     """A fingerprint of a generator's state: its next 63 bits. It moves on, so no two draws share one."""
     if generator is None:
         return _COIN.random_().item()
