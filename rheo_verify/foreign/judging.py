@@ -54,7 +54,8 @@ class Tally:
         ways = self.likeliest.items()
         fitting = [known for emitted, known in ways if all(a == b for a, b in zip(emitted, outcome, strict=False))]
         chosen = [known[0] for known in fitting] if len(fitting) > 1 else [each for known in fitting for each in known]
-        return "/".join(path_text(choices) for _, choices in sorted(chosen, key=_falling)[:_SHOWN]) or "-"
+        names = [path_text(choices) for _, choices in sorted(chosen, key=_falling)[:_SHOWN]]
+        return "/".join(dict.fromkeys(names)) or "-"
 
 
 _SHOWN = 3

@@ -173,15 +173,13 @@ class Lazy:
 
     def _less(self, other: Any, strict: bool) -> Any:
         """Whether ``self < other`` (or <=, which differs only in an event of probability zero)."""
-        value = number(other)
+        value = other if isinstance(other, float) else number(other)
         if value is None:
             if isinstance(other, Lazy):
                 return self._less_lazy(other)
             return self._with_tensor(other, "lt" if strict else "le")
-        if math.isnan(value):
-            return False
-        if math.isinf(value):
-            return value > 0
+        if value - value != 0:
+            return value > 0  # infinite, or no number at all
         threshold, below = self._threshold(exact_float(value))
         if not strict and not threshold and below and self.kind == "U" and not self.noise.low[self.variable]:
             self.noise.warn_zero()
@@ -200,6 +198,8 @@ class Lazy:
 
     def _threshold(self, value: Rational) -> tuple[Rational, bool]:
         """``(t, below)``: ``self < value`` holds exactly where ``U < t`` is `below`."""
+        if self.scale is ONE and self.shift is ZERO and self.kind == "U":
+            return (1 - value, False) if self.mirrored else (value, True)
         x = (value - self.shift) / self.scale
         t = uniform_at(self.kind, x, self.power)
         below = not self.rising()
