@@ -44,7 +44,9 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("--logits", action="store_true", help="hand over logarithms of probabilities")
     parser.add_argument("--probabilities", action="store_true", help="a sampler is given probabilities, not logits")
-    parser.add_argument("--in-place", action="store_true", help="the verifier may write into its arguments")
+    parser.add_argument(
+        "--in-place", action="store_true", help="a verifier may write into its arguments, a decoder into the prompt"
+    )
     group = parser.add_argument_group("processing (sampler and decoder): the target law is the processed one")
     group.add_argument("--temperature", type=float, metavar="T")
     group.add_argument("--top-k", type=int, metavar="K")
@@ -144,7 +146,9 @@ def check(code: Any, args: argparse.Namespace) -> Any:
         return check_sampler(code, **common, logits=not args.probabilities, processing=processing, scope=scope)
     if args.way == "decoder":
         limits = DecoderScope.read(args.scope, batch=args.batch, length=args.length)
-        return check_decoder(code, **common, logits=args.logits, processing=processing, scope=limits)
+        return check_decoder(
+            code, **common, logits=args.logits, processing=processing, scope=limits, in_place=args.in_place
+        )
     if args.strata is not None:
         return _by_strata(code, args)
     from rheo_verify.foreign.coins import check_coins

@@ -21,7 +21,7 @@ from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.walking import walk
 from rheo_verify.foreign.watching import Watch, Watched, refused_row
 from rheo_verify.probability.chance import Chance
-from rheo_verify.probability.enumeration import enumerate_paths
+from rheo_verify.probability.enumeration import Path, enumerate_paths
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.replay import replay
 
@@ -125,12 +125,20 @@ def judge(trial: Trial, dtypes: set[str], limit: int | None = None, rerun: bool 
         last = path
         if limit is not None and tally.paths > limit:
             return None
-    if rerun and last is not None and replay(trial.run, last.choices).result != last.result:
+    if rerun and last is not None and not _repeats(trial, last):
         raise MisuseError(
             "RV404", "the same choices gave another result: there is randomness that is not answered here"
         )
     threshold, found = threshold_for(dtypes), trial.compared(tally.law)
     return findings(tally, trial.expected(), found, threshold, trial.text(), trial.data()), tally.paths
+
+
+def _repeats(trial: Trial, path: Path[Outcome]) -> bool:
+    """Whether the same choices are asked for again, and give the same."""
+    try:
+        return replay(trial.run, path.choices).result == path.result
+    except InputError:
+        return False
 
 
 def check(

@@ -16,7 +16,7 @@ from rheo_verify.foreign.answering import Answering
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
 from rheo_verify.foreign.cases import Case, by_position, random_case, rows_up_to
 from rheo_verify.foreign.checking import Outcome, Way, check, guarded, settings_of
-from rheo_verify.foreign.judging import target_law
+from rheo_verify.foreign.judging import Breach, target_law
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.scope import read_fields
@@ -71,6 +71,7 @@ class DecoderSetting:
     length: int
     batch: int
     options: dict[str, Any]
+    in_place: bool = False
 
 
 def decoder_row(table: Any, depth: int, turn: int, vocab: int) -> Callable[[Context], Row]:
@@ -106,12 +107,11 @@ class DecoderTrial:
             model.heard = chance.asked(name) if isinstance(chance, Watch) else None
 
         def read(returned: Any) -> Outcome:
-            if setting.batch == 1:
-                return self._cut(read_tokens(returned)[0]), ()
-            whole: tuple[int, ...] = ()
-            for row in range(setting.batch):
-                whole += self._cut(read_tokens(returned[row])[0])
-            return whole, ()
+            batch = setting.batch > 1
+            rows = [returned[row] for row in range(setting.batch)] if batch else [returned]
+            whole = tuple(token for row in rows for token in self._cut(read_tokens(row)[0]))
+            changed = not setting.in_place and given != ([[turn] for turn in range(setting.batch)] if batch else [0])
+            return whole, (Breach("RV410", f"the prompt was changed in place: it is {given}"),) if changed else ()
 
         call = lambda: self.code.fresh()(self.target, self.draft, given, setting.length, **setting.options)  # noqa: E731
         return guarded(self.door, chance, call, read)
@@ -187,6 +187,7 @@ def check_decoder(
     dtype: str = "float64",
     processing: Processing | None = None,
     scope: DecoderScope | None = None,
+    in_place: bool = False,
     name: str | None = None,
     case: Case | None = None,
     path: str | None = None,
@@ -195,15 +196,14 @@ def check_decoder(
 
     `code(target, draft, prompt, n)` is given two `ToyModel`s, a prompt of one token (or, with ``scope.batch > 1``, a
     list of such prompts) and returns n tokens (a list of n-token lists). The options set in `processing` are passed
-    by name where the signature takes them; the target law is the processed one. `case`, `path` and what is raised: as
-    in `check_verifier`.
+    by name where the signature takes them; the target law is the processed one. `in_place` allows it to write into
+    the prompt. `case`, `path` and what is raised: as in `check_verifier`.
     """
     scope, processing = scope or DecoderScope(), processing or Processing()
     if scope.length < 2:
         raise InputError("RV106", f"length {scope.length} must be at least 2: faults between cycles need it")
-    setting = DecoderSetting(
-        Maker(arrays, logits, dtype), processing, scope.length, scope.batch, accepted(code, processing.options())
-    )
+    options = accepted(code, processing.options())
+    setting = DecoderSetting(Maker(arrays, logits, dtype), processing, scope.length, scope.batch, options, in_place)
     usual = {"length": DecoderScope.read("", scope.batch).length, "batch": 1}
     asked = {"length": scope.length, "batch": scope.batch}
     way = Way(
@@ -211,7 +211,7 @@ def check_decoder(
         lambda progress: _scope_text(scope, processing, progress.large),
         "longer outputs, other prompts and larger vocabularies; differences below the threshold; speed and acceptance",
         scope.seconds,
-        settings_of(arrays=arrays, logits=logits, dtype=dtype, **processing.options())
+        settings_of(arrays=arrays, logits=logits, dtype=dtype, in_place=in_place, **processing.options())
         | {option: value for option, value in asked.items() if value != usual[option]},
         lambda each: any(processing.ambiguous(row) for row in each.target.values()),
         paths=scope.paths,

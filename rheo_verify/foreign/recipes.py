@@ -29,7 +29,7 @@ _PROCESSED = ("arrays", "dtype", "logits", *PROCESSING)
 _TAKES = {
     "verifier": ("arrays", "dtype", "logits", "in_place"),
     "sampler": _PROCESSED,
-    "decoder": (*_PROCESSED, "batch", "length"),
+    "decoder": (*_PROCESSED, "in_place", "batch", "length"),
     "coins": ("arrays", "dtype", "coins", "grid"),
     "strata": ("arrays", "dtype", "device", "batched", "coins", "cells", "changes", "within", "most"),
 }

@@ -207,6 +207,11 @@ def test_silent_use_of_what_is_no_distribution() -> None:
 
     assert check_verifier(scaled, arrays="numpy", case=CASE).verdict is Verdict.VERIFIED
 
+    def scaled_from_the_draft(target: Any, draft: Any, tokens: Any) -> Any:
+        return scaled(draft, draft, tokens)
+
+    assert codes(check_verifier(scaled_from_the_draft, arrays="numpy", case=CASE)) == ["RV401"]
+
 
 def test_what_is_wrong_with_a_row() -> None:
     assert wrong_with((0.5, 0.5), 1.0) is None
@@ -250,6 +255,7 @@ def test_nothing_is_said_of_sound_rejection_even_where_nobody_asks(name: str) ->
         ("even_draft_tested_with_the_plain_row", "RV411"),
         ("draft_verified_without_temperature", "RV411"),
         ("draft_probabilities_in_bfloat16", "RV411"),
+        ("without_replacement_verified_as_iid", "RV411"),
         ("siblings_tested_last_drawn_first", "RV412"),
         ("residual_mass_falls_to_last_token", "RV413"),
         ("residual_not_clamped", "RV413"),
