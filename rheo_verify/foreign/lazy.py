@@ -25,7 +25,7 @@ _NEEDS_DIGITS = frozenset(
 class Lazy:
     """One random number. Arithmetic with numbers, log and exp give another `Lazy` where the form allows."""
 
-    __slots__ = ("kind", "mirrored", "noise", "power", "scale", "shift", "variable")
+    __slots__ = ("kind", "mirrored", "noise", "power", "python", "scale", "shift", "variable")
     __array_priority__ = 1000
     is_random = True
 
@@ -38,13 +38,18 @@ class Lazy:
         shift: Rational = ZERO,
         power: Rational = ONE,
         mirrored: bool = False,
+        python: bool = False,
     ) -> None:
         self.noise, self.variable, self.kind = noise, variable, kind
-        self.scale, self.shift, self.power, self.mirrored = scale, shift, power, mirrored
+        self.scale, self.shift, self.power, self.mirrored, self.python = scale, shift, power, mirrored, python
 
     def like(self, kind: str, scale: Rational, shift: Rational = ZERO, power: Rational = ONE) -> Lazy:
         """Another expression of the same variable."""
-        return Lazy(self.noise, self.variable, kind, scale, shift, power, self.mirrored)
+        return Lazy(self.noise, self.variable, kind, scale, shift, power, self.mirrored, self.python)
+
+    def as_float(self) -> Lazy:
+        """The same number as a Python float, which raises on a division by zero; an array's entry does not."""
+        return Lazy(self.noise, self.variable, self.kind, self.scale, self.shift, self.power, self.mirrored, True)
 
     # Arithmetic -------------------------------------------------------------------------------------------------
 
@@ -89,6 +94,8 @@ class Lazy:
         if value is None:
             return self._pair(other, "/")
         if value == 0:
+            if self.python and type(other) in (int, float):
+                raise ZeroDivisionError("float division by zero")
             return math.inf if self._positive() else self._refuse("/ 0", "its sign is not known")
         if math.isinf(value):
             return 0.0
@@ -234,7 +241,7 @@ class Lazy:
     def _reflected(self) -> Lazy:
         """``a - a U`` written as a multiple of the uniform 1 - U."""
         if self.kind == "U" and self.scale < 0 and is_negligible(self.shift + self.scale):
-            return Lazy(self.noise, self.variable, "U", -self.scale, ZERO, ONE, not self.mirrored)
+            return Lazy(self.noise, self.variable, "U", -self.scale, ZERO, ONE, not self.mirrored, self.python)
         return self
 
     # What needs digits ------------------------------------------------------------------------------------------

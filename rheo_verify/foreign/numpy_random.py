@@ -8,6 +8,7 @@ answered here refuse.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -54,7 +55,7 @@ class _Answers:
     def random(self, size: Any = None, *args: Any, **kwargs: Any) -> Any:
         if size is None and not args and not kwargs:
             noise = self._noise()
-            return noise.draw(_state(self._bits), _ONE_NUMBER, lambda: Lazy(noise, noise.fresh()))
+            return noise.draw(_state(self._bits), _ONE_NUMBER, lambda: Lazy(noise, noise.fresh(), python=True))
         return self._draw("random", (size, *args), kwargs, _uniforms)
 
     def random_sample(self, size: Any = None) -> Any:
@@ -155,10 +156,12 @@ class _Answers:
         values = given.tolist()
 
         def make(noise: Noise, real: Any) -> Any:
+            counts = np.zeros(real.shape, dtype=real.dtype)
+            if not counts.size:
+                return counts
             weights = list(exact_row(values))
             noise.dtypes.add(dtype_name(given.dtype))
             weights[-1] = max(ZERO, 1 - total(weights[:-1]))
-            counts = np.zeros(real.shape, dtype=real.dtype)
             for row in counts.reshape(-1, len(weights)):
                 for _ in range(int(n)):
                     row[noise.chance.choose(weights)] += 1
@@ -168,17 +171,17 @@ class _Answers:
 
     def permutation(self, x: Any, axis: int = 0) -> Any:
         args = (x,) if isinstance(self, _RandomState) else (x, axis)
+        order = self._draw("permutation", args, {}, lambda noise, real: _order(noise, real.shape[axis]))
         pool = np.arange(x) if np.ndim(x) == 0 else np.asarray(x)
-        order = self._draw("permutation", args, {}, lambda noise, _: _order(noise, pool.shape[axis]))
         return pool.take(order, axis)
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
         if axis:
             self._noise().refuse_call("shuffle(axis=…)", "shuffle along the first axis")
-        copy = x.copy()
-        order = self._draw("shuffle", (x.copy(),), {}, lambda noise, _: _order(noise, len(copy)))
+        things = copy.copy(x)
+        order = self._draw("shuffle", (copy.copy(x),), {}, lambda noise, _: _order(noise, len(things)))
         for place, source in enumerate(order):
-            x[place] = copy[source]
+            x[place] = things[source]
 
     ranf = sample = random_sample
 
@@ -282,7 +285,7 @@ def _state(bits: Any) -> Any:
 
 def _uniforms(noise: Noise, real: Any) -> Any:
     if not isinstance(real, np.ndarray):
-        return Lazy(noise, noise.fresh())
+        return Lazy(noise, noise.fresh(), python=True)
     noise.dtypes.add(dtype_name(real.dtype))
     return lazies([Lazy(noise, noise.fresh()) for _ in range(real.size)], real.shape)
 

@@ -192,6 +192,10 @@ def _gumbel_softmax(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     logits = args[0] if args else kwargs["logits"]
     key = _key({})
     real = func(*args, **kwargs).detach()
+    if not real.numel():
+        return real
+    if not _argument(args, kwargs, 1, "tau", 1) > 0:
+        noise.refuse_call("gumbel_softmax of a temperature that is not positive", "use tau > 0")
     dim = _argument(args, kwargs, 4, "dim", -1)
     moved = logits.detach().movedim(dim, -1)
     noise.dtypes.add(torch_tensors.DTYPE_NAMES[logits.dtype])

@@ -262,7 +262,8 @@ def _item(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     tensor = args[0]
     if math.prod(tensor.form) != 1:
         return func(as_plain(tensor))
-    return tensor.single()
+    cell = tensor.single()
+    return cell.as_float() if isinstance(cell, Lazy) else cell
 
 
 def _getitem(name: str, func: Any, args: Any, kwargs: Any) -> Any:
