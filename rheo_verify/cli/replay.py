@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from rheo_verify.cli.files import check_output, write_output
 from rheo_verify.errors import InputError
 
 WAYS = ("verifier", "sampler", "decoder", "coins", "strata")
@@ -36,6 +37,7 @@ def add(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("string", metavar="STRING", help="a replay string")
+    parser.add_argument("--svg", metavar="FILE", help="also draw the tree, with what was pruned faded, as SVG")
     parser.set_defaults(run=run)
 
 
@@ -47,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.report import walkthrough as report
     from rheo_verify.report.text import stdout_style
 
+    check_output("--svg", args.svg)
     parts = args.string.rsplit(":", 2)
     if parts[-2:-1] and parts[-2] in WAYS:
         return _foreign(args.string)
@@ -56,6 +59,10 @@ def run(args: argparse.Namespace) -> int:
     chosen = from_text(settings)
     chosen.design.check_vocab(chosen.model.vocab)
     shown = walk_through(chosen.model, chosen.design, chosen.rule, kind == "class", read_choices(choices))
+    if args.svg is not None:
+        from rheo_verify.report.html.pictures import walk_svg
+
+        write_output("--svg", args.svg, walk_svg(shown, args.command_line))
     sys.stdout.write(report.to_text(shown, stdout_style()))
     return 0
 

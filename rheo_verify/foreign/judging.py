@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rheo_verify.foreign.cases import Case
+from rheo_verify.foreign.evidence import Evidence, PathRecord, keep
 from rheo_verify.foreign.reports import Difference, Finding
 from rheo_verify.models.model import Context
 from rheo_verify.probability.distributions import Row
@@ -33,19 +34,26 @@ class Tally:
     law: Law[tuple[int, ...]] = field(default_factory=dict)
     likeliest: dict[tuple[int, ...], list[tuple[Rational, Any]]] = field(default_factory=dict)
     breaches: dict[str, tuple[Rational, str, str]] = field(default_factory=dict)
-    paths: int = 0
+    trail: list[PathRecord] = field(default_factory=list)
+
+    @property
+    def paths(self) -> int:
+        """How many there are."""
+        return len(self.trail)
 
     def add(
         self, outcome: tuple[int, ...] | None, breaches: Sequence[Breach], probability: Rational, choices: Any
     ) -> None:
         """One path: what it emitted (None if nothing could be read) and what it broke. `choices` names it."""
-        self.paths += 1
+        broken = {breach.code: breach for breach in reversed(breaches)}  # a path breaks each contract once
+        numbers = () if isinstance(choices, str) else tuple(choices)
+        self.trail.append(PathRecord(probability, numbers, outcome, tuple(sorted(broken))))
         if outcome is not None:
             self.law[outcome] = self.law.get(outcome, ZERO) + probability
             known = self.likeliest.setdefault(outcome, [])
             if len(known) < _SHOWN or known[-1][0] < probability:
                 self.likeliest[outcome] = sorted([*known, (probability, choices)], key=_falling)[:_SHOWN]
-        for breach in breaches:
+        for breach in broken.values():
             mass, message, replay = self.breaches.get(breach.code, (ZERO, breach.message, path_text(choices)))
             self.breaches[breach.code] = (mass + probability, message, replay)
 
@@ -137,6 +145,8 @@ def findings(
         most = max(differences, key=lambda d: d.found - d.expected, default=None)
         path = tally.paths_to(most.outcome) if most else "-"
         result.append(Finding("RV401", message, case, data, distance, path, distance, differences))
+    shown = {finding.code: finding.probability for finding in result}
+    keep(Evidence(case, data, expected, tuple(tally.trail), distance, threshold, shown))
     return by_rank(result)
 
 

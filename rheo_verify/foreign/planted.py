@@ -27,11 +27,11 @@ _FULL, _QUICK = Scope(denominator=4, random=60), Scope(denominator=2, random=6)
 
 
 def load_file(path: str) -> ModuleType:
-    """The module in a file, under a name of its own. Raises `InputError` RV103."""
+    """The module in a file, under a name of its own. Raises `InputError` RV121."""
     name = "rheo_verify_checked_" + os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not os.path.exists(path):
-        raise InputError("RV103", f"{path} cannot be read as a Python file")
+        raise InputError("RV121", f"{path} cannot be read as a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
