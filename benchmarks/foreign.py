@@ -1,26 +1,37 @@
 """What enumeration costs per path, against the bare function; and the time to decide a typical verifier.
 
-Run: ``python benchmarks/foreign.py``. Process time, one torch thread; the bare function is given the drafts of the
-same paths, and runs with its own random numbers.
+Run: ``python -m benchmarks foreign``. Process time, one torch thread. Three costs of the same paths, in alternating
+rounds, the best round of each path: the bare function with its own random numbers; the function answered; and
+the whole check (drafts, copies of the inputs, contracts, the law added up). Paths are weighted by their probability, so
+that all three speak of the same work.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
 from rheo_verify.foreign.answering import answering
-from rheo_verify.foreign.scope import Scope
-from rheo_verify.foreign.verifier import check_verifier
+from rheo_verify.foreign.arrays_in_out import Maker
+from rheo_verify.foreign.cases import by_position
+from rheo_verify.foreign.judging import Tally
+from rheo_verify.foreign.state import Rebuilder
+from rheo_verify.foreign.verifier import VerifierCase
 from rheo_verify.probability.enumeration import enumerate_paths
-from rheo_verify.probability.replay import ReplayChance
+from rheo_verify.probability.rationals import ratio
 
-P = [[0.5, 0.25, 0.25], [0.25, 0.25, 0.5], [0.125, 0.5, 0.375]]
-Q = [[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]]
+P = [[4, 2, 2], [2, 2, 4], [1, 4, 3]]
+Q = [[2, 4, 2], [4, 2, 2]]
+ROUNDS = 25
+LIMIT_S = 20.0
 
 
 def torch_verifier(target: Any, draft: Any, tokens: Any) -> Any:
@@ -37,50 +48,102 @@ def numpy_verifier(target: Any, draft: Any, tokens: Any) -> Any:
         if np.random.random() < target[i, token] / draft[i, token]:
             continue
         residual = np.maximum(target[i] - draft[i], 0)
-        return [*tokens[:i], np.random.choice(3, p=residual / residual.sum())]
-    return [*tokens, np.random.choice(3, p=target[len(tokens)])]
+        return [*tokens[:i], np.random.choice(len(residual), p=residual / residual.sum())]
+    return [*tokens, np.random.choice(len(target[-1]), p=target[len(tokens)])]
 
 
-def per_path(function: Callable[[], Any], rounds: int = 12) -> tuple[float, float]:
-    """Microseconds a call: bare, and answered on the same law of paths (each path timed, weighted by its probability).
-
-    Bare and answered rounds alternate, and the best round of each counts, so that a busy machine disturbs both alike.
-    """
-    function()
-    bare, answered = [], []
-    for _ in range(rounds):
+def timed_paths(run: Callable[[Any], Any], best: dict[Any, tuple[float, float]], added: Callable[[Any], Any]) -> None:
+    """Run through every path; keep the least time of each with its probability."""
+    paths: Iterator[Any] = enumerate_paths(run)
+    while True:
         started = time.process_time()
-        for _ in range(200):
-            function()
-        bare.append((time.process_time() - started) / 200)
-        with answering(function) as door:
-            run = lambda chance: door.run(chance, function)  # noqa: E731
-            total = 0.0
-            for path in list(enumerate_paths(run)):
-                started = time.process_time()
-                for _ in range(30):
-                    run(ReplayChance(path.choices))
-                total += float(path.probability) * (time.process_time() - started) / 30
-            answered.append(total)
-    return min(bare) * 1e6, min(answered) * 1e6
+        path = next(paths, None)
+        if path is None:
+            return
+        added(path)
+        spent = time.process_time() - started
+        old = best.get(path.choices, (spent, 0.0))[0]
+        best[path.choices] = (min(old, spent), float(path.probability))
 
 
-def main() -> None:
+def mean(best: dict[Any, tuple[float, float]]) -> float:
+    """Microseconds per path, weighted by probability."""
+    return sum(spent * weight for spent, weight in best.values()) * 1e6
+
+
+def per_path(arrays: str, verifier: Callable[..., Any]) -> tuple[float, float, float]:
+    """Microseconds per path: bare, answered, whole check."""
+    rows = [[tuple(ratio(x, 8) for x in row) for row in table] for table in (P, Q)]
+    case, maker = by_position(*rows), Maker(arrays)
+    inputs = VerifierCase(None, None, case, maker)._inputs  # type: ignore[arg-type]
+    drafts = [(a, b) for a in range(3) for b in range(3)]
+    weight = {d: float(case.draft[()][d[0]] * case.draft[d[:1]][d[1]]) for d in drafts}
+    bare: dict[Any, tuple[float, float]] = {}
+    answered: list[dict[Any, tuple[float, float]]] = [{} for _ in drafts]
+    whole: dict[Any, tuple[float, float]] = {}
+    for _ in range(ROUNDS):
+        for d in drafts:
+            given = inputs(d)
+            started = time.process_time()
+            for _ in range(40):
+                verifier(*given)
+            spent = (time.process_time() - started) / 40
+            bare[d] = (min(spent, bare.get(d, (spent, 0.0))[0]), weight[d])
+        with answering(verifier) as door:
+            for d, best in zip(drafts, answered, strict=True):
+                given = inputs(d)
+                timed_paths(lambda chance, g=given: door.run(chance, lambda: verifier(*g)), best, lambda path: None)
+        with answering(verifier) as door:
+            tally = Tally()
+            run = VerifierCase(door, Rebuilder(verifier), case, maker).run
+            timed_paths(run, whole, lambda path, t=tally: t.add(*path.result, path.probability, path.choices))
+    inside = sum(weight[d] * mean(best) for d, best in zip(drafts, answered, strict=True))
+    return mean(bare), inside, mean(whole)
+
+
+TYPICAL = """
+from benchmarks.foreign import {name}_verifier
+from rheo_verify.testing import assert_lossless
+
+def test_verifier():
+    assert_lossless({name}_verifier, arrays="{name}", scope="vocab=3,denominator=5,drafts=2,random=200")
+"""
+
+
+def with_pytest(name: str) -> float:
+    """Seconds of CPU that pytest takes to decide a typical verifier, its start included."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, f"test_{name}.py")
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(TYPICAL.format(name=name))
+        before = os.times()
+        place = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        environment = os.environ | {"PYTHONPATH": place, "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", file]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=folder, check=False)
+        after = os.times()
+    if done.returncode:
+        raise SystemExit(done.stdout + done.stderr)
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def main() -> int:
     torch.set_num_threads(1)
-    rows = {
-        "torch": (torch_verifier, torch.tensor(P).double(), torch.tensor(Q).double(), torch.tensor([1, 0])),
-        "numpy": (numpy_verifier, np.array(P), np.array(Q), np.array([1, 0])),
-    }
-    for name, (verifier, target, draft, tokens) in rows.items():
-        bare, path = per_path(lambda v=verifier, p=target, q=draft, x=tokens: len(v(p, q, x)))
-        print(f"{name:6} bare {bare:7.1f} us   per path {path:7.1f} us   ratio {path / bare:.2f}")
-    started = time.process_time()
-    scope = Scope(vocab=3, denominator=5, drafts=2, random=200)
-    report = check_verifier(torch_verifier, scope=scope)
-    print(
-        f"{report.verdict}: {report.cases} cases, {report.paths} paths in {time.process_time() - started:.1f} s of CPU"
-    )
+    late = False
+    for name, verifier in (("torch", torch_verifier), ("numpy", numpy_verifier)):
+        bare, answered, whole = per_path(name, verifier)
+        print(
+            f"{name:6} bare {bare:6.1f} us   answered {answered:6.1f} us ({answered / bare:.2f}x)"
+            f"   whole check {whole:6.1f} us per path ({whole / bare:.2f}x)",
+            flush=True,
+        )
+        late |= whole > 3 * bare
+    for name in ("torch", "numpy"):
+        spent = with_pytest(name)
+        print(f"{name:6} V = 3, N <= 5, and 200 random cases, with pytest: {spent:.1f} s of CPU (limit {LIMIT_S:g} s)")
+        late |= spent > LIMIT_S
+    return int(late)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

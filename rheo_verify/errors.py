@@ -80,6 +80,8 @@ CODES: dict[str, str] = {
     "RV413": "a row given to a random function is not a distribution",
     "RV414": "u <= p/q accepts at u = 0 (a warning)",
     "RV415": "a generator was set back: two draws share their noise (a warning)",
+    "RV421": "the error of the integrated law is too large to decide (a warning)",
+    "RV422": "the assumption about the coins does not hold (a warning)",
     "RV501": "an optimal-transport plan meets a candidate set that it was not made for",
     "RV502": "optimal-transport is asked for what only an exact plan of one layer can answer",
     "RV503": "a search expression cannot be read",

@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   rheo_verify check my_package.sampling:verify --as verifier
   rheo_verify check my_file.py:generate --as decoder --temperature 0.5 --top-p 0.9
   rheo_verify check my_file.py:Sampler --as sampler --arrays numpy --json
+  rheo_verify check kernel.py:verify --as coins --strata 8 --batched --device cuda
   rheo_verify check my_file.py:verify --arrays numpy --scope quick --certificate verdict.v
   rheo_verify check --planted toy_models/broken
 
@@ -69,6 +70,25 @@ def add(subparsers: Any) -> None:
     group.add_argument("--path", metavar="CHOICES", help="with --case: show this one path, e.g. 1.0.2")
     add_certificate(group, "the verdict's numbers")
     group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
+    group = parser.add_argument_group(
+        "coins by strata: integrate with a stated error bound instead of searching for breakpoints"
+    )
+    group.add_argument("--strata", type=int, metavar="N", help="strata of each coin at first, a power of two")
+    group.add_argument(
+        "--changes",
+        type=int,
+        metavar="B",
+        help="assume at most B changes of the output along a coin (default: each output is one interval of each coin)",
+    )
+    group.add_argument(
+        "--within", type=float, metavar="X", help="VERIFIED allows total variation X (default: rounding)"
+    )
+    group.add_argument(
+        "--evaluations", type=int, default=5_000, metavar="M", help="at most, for each drafts (default: 5000)"
+    )
+    group.add_argument("--coins", type=int, metavar="C", help="uniforms it is given (default: one per draft and one)")
+    group.add_argument("--batched", action="store_true", help="every argument and result has a leading batch axis")
+    group.add_argument("--device", default="cpu", metavar="D", help="of torch tensors, e.g. cuda (default: cpu)")
     settings.add_work_arguments(parser, memory=False)
     add_html_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -131,7 +151,7 @@ def check(code: Any, args: argparse.Namespace) -> Any:
     if args.way == "coins" or args.certificate or args.case:
         if args.jobs or args.backend or args.scheduler or store:
             raise InputError("RV106", "coins, --certificate and --case are done by one process: leave --jobs … out")
-        return CHECKS[args.way](code, **options, **one)
+        return _by_strata(code, args) if args.strata is not None else CHECKS[args.way](code, **options, **one)
     with spreading(Spread(args.code, args.way, options, workers, store)):
         return CHECKS[args.way](code, **options, **one)
 
@@ -146,6 +166,17 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
         raise InputError(
             "RV106", f"a {args.way} is given rows that are already processed: leave {processing.options()} out"
         )
+    for_strata = (
+        args.changes,
+        args.within,
+        args.coins,
+        args.batched or None,
+        args.device if args.device != "cpu" else None,
+    )
+    if args.strata is None and any(value is not None for value in for_strata):
+        raise InputError("RV106", "--changes, --within, --coins, --batched and --device go with --strata")
+    if args.strata is not None and args.way != "coins":
+        raise InputError("RV106", "--strata goes with --as coins")
     if args.way == "verifier":
         return {**common, "logits": args.logits, "scope": Scope.read(args.scope), "in_place": args.in_place}
     if args.way == "sampler":
@@ -166,6 +197,23 @@ def replay(written: str) -> Any:
 
     recipe = read_recipe(written)
     return rerun(load(recipe.code), recipe)
+
+
+def _by_strata(code: Any, args: argparse.Namespace) -> Any:
+    from rheo_verify.foreign.coin_strata import Strata, check_strata
+    from rheo_verify.foreign.scope import Scope
+
+    return check_strata(
+        code,
+        strata=Strata(args.strata, args.changes, args.within, args.evaluations),
+        arrays=args.arrays or "torch",
+        dtype=args.dtype,
+        device=args.device,
+        batched=args.batched,
+        scope=Scope.read(args.scope or "small"),
+        coins=args.coins,
+        case=_read_case(args.case) if args.case else None,
+    )
 
 
 def _paths(code: Any, report: Any, args: argparse.Namespace) -> Any:

@@ -54,6 +54,7 @@ class Answering:
             raise
         finally:
             self._noise = outer
+            noise.draws.clear()  # they name the noise in turn: without them it is freed at once
             self.dtypes |= noise.dtypes
             self.warnings.update(noise.warnings)
         if noise.failure is not None:

@@ -19,19 +19,37 @@ class Unreadable(Exception):
 class Maker:
     """Makes arrays of one kind from rational rows; probabilities, or their logarithms with `logits`.
 
-    `dtype` is a floating dtype's name. Raises `InputError` RV106 on an unknown kind.
+    `dtype` is a floating dtype's name, `device` torch's. Raises `InputError` RV106 on an unknown kind or device.
     """
 
-    def __init__(self, kind: str, logits: bool = False, dtype: str = "float64") -> None:
+    def __init__(self, kind: str, logits: bool = False, dtype: str = "float64", device: str = "cpu") -> None:
         if kind not in KINDS:
             raise InputError("RV106", f"arrays {kind!r} must be one of {', '.join(KINDS)}")
         self.kind, self.logits, self.dtype = kind, logits, dtype
         self.torch: Any = None
+        self.numpy: Any = None
+        if kind == "numpy":
+            import numpy
+
+            self.numpy = numpy
         if kind == "torch":
             import torch
 
             self.torch = torch
             self._float = getattr(torch, dtype)
+        self.device: Any = None
+        if device != "cpu":
+            self.device = self._known_device(device)
+
+    def _known_device(self, device: str) -> Any:
+        if self.torch is None:
+            raise InputError("RV106", f"device {device}: only torch arrays have a device")
+        try:
+            self.torch.empty(1, device=device)
+            return self.torch.device(device)
+        except Exception as error:
+            reason = str(error).splitlines()[0]
+            raise InputError("RV106", f"device {device!r} cannot be used: {reason}") from None
 
     def rows(self, rows: Sequence[Row] | Row) -> Any:
         """One row [V], or several [n, V]."""
@@ -42,24 +60,28 @@ class Maker:
         if self.kind == "torch":
             return self.torch.empty((0, vocab), dtype=self._float)
         if self.kind == "numpy":
-            import numpy as np
-
-            return np.empty((0, vocab), dtype=self.dtype)
+            return self.numpy.empty((0, vocab), dtype=self.dtype)
         return []
 
     def tokens(self, tokens: Sequence[int]) -> Any:
         """Token ids [n], int64."""
         if self.kind == "torch":
-            return self.torch.tensor(list(tokens), dtype=self.torch.int64)
+            return self.torch.tensor(list(tokens), dtype=self.torch.int64, device=self.device)
         if self.kind == "numpy":
-            import numpy as np
-
-            return np.array(list(tokens), dtype=np.int64)
+            return self.numpy.array(list(tokens), dtype=self.numpy.int64)
         return list(tokens)
 
-    def numbers(self, values: Sequence[float]) -> Any:
-        """Plain floats [n], e.g. coins."""
-        return self._array(list(values))
+    def numbers(self, values: Sequence[Any]) -> Any:
+        """Plain floats [n], e.g. coins, or rows of them."""
+        return self._array([list(row) for row in values] if _nested(values) else list(values))
+
+    def repeated(self, array: Any, count: int) -> Any:
+        """`count` copies along a new leading axis."""
+        if self.kind == "torch":
+            return array.expand(count, *array.shape).clone(memory_format=self.torch.contiguous_format)
+        if self.kind == "numpy":
+            return self.numpy.repeat(array[None], count, axis=0)
+        return [self.copy(array) for _ in range(count)]
 
     def _row(self, row: Any) -> list[float]:
         values = [float(value) for value in row]
@@ -67,11 +89,9 @@ class Maker:
 
     def _array(self, values: Any) -> Any:
         if self.kind == "torch":
-            return self.torch.tensor(values, dtype=self._float)
+            return self.torch.tensor(values, dtype=self._float, device=self.device)
         if self.kind == "numpy":
-            import numpy as np
-
-            return np.array(values, dtype=self.dtype)
+            return self.numpy.array(values, dtype=self.dtype)
         return values
 
     def copy(self, array: Any) -> Any:
@@ -85,11 +105,12 @@ class Maker:
     def same(self, left: Any, right: Any) -> bool:
         """Whether two arrays hold the same numbers."""
         if self.kind == "torch":
-            return type(left) is self.torch.Tensor and left.shape == right.shape and bool(self.torch.equal(left, right))
+            return type(left) is self.torch.Tensor and left.dtype is right.dtype and self.torch.equal(left, right)
         if self.kind == "numpy":
-            import numpy as np
-
-            return left.dtype != object and np.array_equal(left, right, equal_nan=True)
+            alike = type(left) is self.numpy.ndarray and left.dtype is right.dtype and left.shape == right.shape
+            if alike and left.tobytes() == right.tobytes():
+                return True
+            return bool(left.dtype != object and self.numpy.array_equal(left, right, equal_nan=True))
         return bool(left == right)
 
 
@@ -123,7 +144,11 @@ def _scalar(value: Any) -> bool:
 
 
 def _whole(value: Any) -> int:
-    if hasattr(value, "numel") or hasattr(value, "ndim"):
+    if type(value) is int:
+        return value
+    if getattr(value, "ndim", None) == 0:
+        value = value.item()
+    elif hasattr(value, "numel") or hasattr(value, "ndim"):
         if getattr(value, "numel", lambda: getattr(value, "size", 1))() != 1:
             raise Unreadable(f"an entry of what it returned is an array of shape {tuple(value.shape)}")
         value = value.item()

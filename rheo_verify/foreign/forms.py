@@ -2,15 +2,45 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
-from rheo_verify.probability.rationals import ONE, ZERO, Rational
+from rheo_verify.probability.rationals import ONE, ZERO, Rational, ratio
 
-exact_float: Callable[[Any], Rational] = Rational  # a float, exactly: a dyadic rational
+
+@functools.lru_cache(maxsize=1 << 16)
+def exact_float(value: Any) -> Rational:
+    """A float, exactly: a dyadic rational. Remembered, since every path of a case reads the same few numbers."""
+    if isinstance(value, float):
+        return ratio(*value.as_integer_ratio())
+    return Rational(value)
+
+
 NEGLIGIBLE = 1e-7
 """A shift this small is taken for a guard against log(0), not for part of the law."""
+
+
+_MOST_REMEMBERED = 64
+
+
+def exact_row(values: Sequence[float]) -> Sequence[Rational]:
+    """Floats, exactly; short rows are remembered, since every path of a case reads the same few."""
+    if len(values) > _MOST_REMEMBERED:
+        return [exact_float(value) for value in values]
+    return _exact_row(tuple(values))
+
+
+@functools.lru_cache(maxsize=4096)
+def _exact_row(values: tuple[float, ...]) -> tuple[Rational, ...]:
+    return tuple(exact_float(value) for value in values)
+
+
+@functools.lru_cache(maxsize=64)
+def dtype_name(dtype: Any) -> str:
+    """The name of a number format of NumPy; asking NumPy each time is slow."""
+    return str(dtype)
 
 
 def number(value: Any) -> float | None:

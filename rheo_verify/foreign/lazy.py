@@ -25,7 +25,7 @@ _NEEDS_DIGITS = frozenset(
 class Lazy:
     """One random number. Arithmetic with numbers, log and exp give another `Lazy` where the form allows."""
 
-    __slots__ = ("kind", "mirrored", "noise", "power", "scale", "shift", "variable")
+    __slots__ = ("kind", "mirrored", "noise", "power", "python", "scale", "shift", "variable")
     __array_priority__ = 1000
     is_random = True
 
@@ -38,13 +38,18 @@ class Lazy:
         shift: Rational = ZERO,
         power: Rational = ONE,
         mirrored: bool = False,
+        python: bool = False,
     ) -> None:
         self.noise, self.variable, self.kind = noise, variable, kind
-        self.scale, self.shift, self.power, self.mirrored = scale, shift, power, mirrored
+        self.scale, self.shift, self.power, self.mirrored, self.python = scale, shift, power, mirrored, python
 
     def like(self, kind: str, scale: Rational, shift: Rational = ZERO, power: Rational = ONE) -> Lazy:
         """Another expression of the same variable."""
-        return Lazy(self.noise, self.variable, kind, scale, shift, power, self.mirrored)
+        return Lazy(self.noise, self.variable, kind, scale, shift, power, self.mirrored, self.python)
+
+    def as_float(self) -> Lazy:
+        """The same number as a Python float, which raises on a division by zero; an array's entry does not."""
+        return Lazy(self.noise, self.variable, self.kind, self.scale, self.shift, self.power, self.mirrored, True)
 
     # Arithmetic -------------------------------------------------------------------------------------------------
 
@@ -89,6 +94,8 @@ class Lazy:
         if value is None:
             return self._pair(other, "/")
         if value == 0:
+            if self.python and type(other) in (int, float):
+                raise ZeroDivisionError("float division by zero")
             return math.inf if self._positive() else self._refuse("/ 0", "its sign is not known")
         if math.isinf(value):
             return 0.0
@@ -173,15 +180,13 @@ class Lazy:
 
     def _less(self, other: Any, strict: bool) -> Any:
         """Whether ``self < other`` (or <=, which differs only in an event of probability zero)."""
-        value = number(other)
+        value = other if isinstance(other, float) else number(other)
         if value is None:
             if isinstance(other, Lazy):
                 return self._less_lazy(other)
             return self._with_tensor(other, "lt" if strict else "le")
-        if math.isnan(value):
-            return False
-        if math.isinf(value):
-            return value > 0
+        if value - value != 0:
+            return value > 0  # infinite, or no number at all
         threshold, below = self._threshold(exact_float(value))
         if not strict and not threshold and below and self.kind == "U" and not self.noise.low[self.variable]:
             self.noise.warn_zero()
@@ -200,6 +205,8 @@ class Lazy:
 
     def _threshold(self, value: Rational) -> tuple[Rational, bool]:
         """``(t, below)``: ``self < value`` holds exactly where ``U < t`` is `below`."""
+        if self.scale is ONE and self.shift is ZERO and self.kind == "U":
+            return (1 - value, False) if self.mirrored else (value, True)
         x = (value - self.shift) / self.scale
         t = uniform_at(self.kind, x, self.power)
         below = not self.rising()
@@ -234,7 +241,7 @@ class Lazy:
     def _reflected(self) -> Lazy:
         """``a - a U`` written as a multiple of the uniform 1 - U."""
         if self.kind == "U" and self.scale < 0 and is_negligible(self.shift + self.scale):
-            return Lazy(self.noise, self.variable, "U", -self.scale, ZERO, ONE, not self.mirrored)
+            return Lazy(self.noise, self.variable, "U", -self.scale, ZERO, ONE, not self.mirrored, self.python)
         return self
 
     # What needs digits ------------------------------------------------------------------------------------------

@@ -27,9 +27,9 @@ def install(patches: Patches, current: Callable[[], Noise]) -> None:
     def uniform(self: Any) -> Lazy:
         noise = current()
         if isinstance(self, random.SystemRandom):
-            return Lazy(noise, noise.fresh())
+            return Lazy(noise, noise.fresh(), python=True)
         variable: int = noise.draw(_step(self), "random", noise.fresh)
-        return Lazy(noise, variable)
+        return Lazy(noise, variable, python=True)
 
     def below(self: Any, n: int) -> int:
         noise = current()

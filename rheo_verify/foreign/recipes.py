@@ -16,12 +16,14 @@ from rheo_verify.foreign.cases import Case, read_case
 from rheo_verify.foreign.processing import PROCESSING
 from rheo_verify.foreign.reports import CheckReport, Finding
 
-WAYS = ("verifier", "sampler", "decoder", "coins")
+WAYS = ("verifier", "sampler", "decoder", "coins", "strata")
+KINDS = {"coins by strata": "strata"}
+"""What a report's way in is called in a replay string, where that differs."""
 _TYPES: dict[str, Any] = {
-    **dict.fromkeys(("arrays", "dtype"), str),
-    **dict.fromkeys(("logits", "in_place"), lambda value: {"yes": True, "no": False}[value]),
-    **dict.fromkeys(("temperature", "top_p", "min_p"), float),
-    **dict.fromkeys(("top_k", "batch", "length", "coins", "grid"), int),
+    **dict.fromkeys(("arrays", "dtype", "device"), str),
+    **dict.fromkeys(("logits", "in_place", "batched"), lambda value: {"yes": True, "no": False}[value]),
+    **dict.fromkeys(("temperature", "top_p", "min_p", "within"), float),
+    **dict.fromkeys(("top_k", "batch", "length", "coins", "grid", "cells", "changes", "most"), int),
 }
 _PROCESSED = ("arrays", "dtype", "logits", *PROCESSING)
 _TAKES = {
@@ -29,11 +31,13 @@ _TAKES = {
     "sampler": _PROCESSED,
     "decoder": (*_PROCESSED, "in_place", "batch", "length"),
     "coins": ("arrays", "dtype", "coins", "grid"),
+    "strata": ("arrays", "dtype", "device", "batched", "coins", "cells", "changes", "within", "most"),
 }
 _ROWS = ("target", "draft")
 _CHOICES = r"\d+(\.\d+)*"
 _PATH = {way: re.compile(f"-|{_CHOICES}(/{_CHOICES})*") for way in WAYS}
 _COINS = r"\d+(\.\d+)*@[\de.+-]+(_[\de.+-]+)*"
+_PATH["strata"] = re.compile("-")
 _PATH["coins"] = re.compile(f"-|{_COINS}(/{_COINS})*")
 _NEXT = re.compile(f",(?=(?:{'|'.join((*_TYPES, *_ROWS))})=)")
 
@@ -59,7 +63,9 @@ class Recipe:
 
 def recipe(report: CheckReport, finding: Finding, code: str) -> Recipe:
     """How to see one finding of a report again."""
-    return Recipe(code, report.way, dict(report.settings), read_case(finding.data), finding.replay)
+    return Recipe(
+        code, KINDS.get(report.way, report.way), dict(report.settings), read_case(finding.data), finding.replay
+    )
 
 
 def read_recipe(written: str) -> Recipe:

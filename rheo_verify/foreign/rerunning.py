@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rheo_verify.foreign.coin_strata import Strata, check_strata
 from rheo_verify.foreign.coins import check_coins
 from rheo_verify.foreign.decoder import DecoderScope, check_decoder
 from rheo_verify.foreign.processing import PROCESSING, Processing
@@ -29,6 +30,10 @@ def rerun(code: Callable[..., Any], recipe: Recipe, name: str | None = None) -> 
         return check_verifier(code, **options)
     if recipe.way == "sampler":
         return check_sampler(code, processing=processing, **options)
+    if recipe.way == "strata":
+        del options["path"]
+        parts = {part: options.pop(part) for part in ("cells", "changes", "within", "most") if part in options}
+        return check_strata(code, strata=Strata(**parts), **options)
     if recipe.way == "coins":
         return check_coins(code, **options)
     scope = DecoderScope.read("", options.pop("batch", 1), options.pop("length", None))

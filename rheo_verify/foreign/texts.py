@@ -5,7 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from rheo_verify.foreign.recipes import WAYS, recipe
+from rheo_verify.checks.verdict import Verdict
+from rheo_verify.foreign.recipes import KINDS, WAYS, recipe
 from rheo_verify.foreign.reports import CheckReport, Finding
 from rheo_verify.probability.rationals import decimal, text
 
@@ -22,6 +23,8 @@ HINTS = {
     "RV413": "clamp a residual at 0, normalise it, and do not draw from an empty one (p = q is never rejected)",
     "RV410": "work on copies, or allow it (in_place=True, --in-place)",
     "RV415": "do not seed inside the loop, and give drafting and verification generators of their own",
+    "RV421": "allow more --evaluations, more --strata, or a wider --within",
+    "RV422": "state the changes along a coin (--changes B), or search for breakpoints (leave --strata out)",
     "RV414": "use u < p/q, or test p > 0 first",
 }
 _SAMPLER = "compare what is cut: temperature first, then top-k, top-p (with the token that crosses it), min-p"
@@ -33,11 +36,15 @@ def report_text(report: CheckReport, code: str = "") -> str:
 
     `code` is where the code under test is found (``MODULE:NAME`` or ``FILE.py:NAME``): without it nothing is replayed.
     """
+    exact = "strata" not in report.way
+    each = f"{_count(report.paths, 'path')}, each enumerated exactly" if exact else f"{report.paths:,} points evaluated"
+    what = "rounding of the code's own arithmetic" if exact else "the error of the law included"
+    within = "" if exact or report.verdict is not Verdict.VERIFIED else f" within {report.threshold:g}"
     lines = [
-        f"{report.verdict}: {report.way} {report.name}",
+        f"{report.verdict}{within}: {report.way} {report.name}",
         f"  scope      {report.scope}",
-        f"  counts     {_count(report.cases, 'case')}, {_count(report.paths, 'path')}, each enumerated exactly",
-        f"  threshold  total variation {report.threshold:g} (rounding of the code's own arithmetic)",
+        f"  counts     {_count(report.cases, 'case')}, {each}",
+        f"  threshold  total variation {report.threshold:g} ({what})",
         f"  not said   {report.not_covered}",
     ]
     for finding in report.findings:
@@ -70,7 +77,7 @@ def _finding(report: CheckReport, finding: Finding, code: str) -> list[str]:
             lines.append(f"  {shown:10} {both(difference.expected):>22} {both(difference.found):>22}")
         if len(finding.differences) > _MOST:
             lines.append(f"  … and {len(finding.differences) - _MOST} more")
-    if code and report.way in WAYS:
+    if code and KINDS.get(report.way, report.way) in WAYS:
         lines.append(f"  again      {again(report, finding, code)}")
     if finding.code in HINTS:
         hint = _SAMPLER if report.way == "sampler" and finding.code == "RV401" else HINTS[finding.code]
@@ -97,7 +104,8 @@ def report_json(report: CheckReport, code: str = "") -> dict[str, Any]:
         "threshold": report.threshold,
         "not_covered": report.not_covered,
         "findings": [
-            finding_json(finding) | ({"again": again(report, finding, code)} if code and report.way in WAYS else {})
+            finding_json(finding)
+            | ({"again": again(report, finding, code)} if code and KINDS.get(report.way, report.way) in WAYS else {})
             for finding in report.findings
         ],
         "warnings": [{"code": code, "message": remark} for code, remark in report.warnings],

@@ -5,7 +5,8 @@ The state of the generator before the draw is the draw's name: after ``manual_se
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -13,13 +14,15 @@ import torch.nn.functional as F  # noqa: N812
 from torch.overrides import TorchFunctionMode
 
 from rheo_verify.foreign import torch_orders, torch_tensors
-from rheo_verify.foreign.forms import exact_float
+from rheo_verify.foreign.forms import exact_float, exact_row
 from rheo_verify.foreign.lazy import Lazy
 from rheo_verify.foreign.lazy_arrays import LazyArray
 from rheo_verify.foreign.noise import Noise
+from rheo_verify.foreign.torch_forms import MOST_ENTRIES, next_state, plain_key, real_form
 from rheo_verify.probability.rationals import Rational
 
 _Base = torch._C.TensorBase
+_LazyTensor = torch_tensors.LazyTensor
 assert torch_orders.REGISTERED  # importing it registers its handlers
 
 
@@ -37,17 +40,13 @@ class _Mode(TorchFunctionMode):
         handler = _ANSWERS.get(func)
         if handler is not None:
             return handler(self.current(), func, args, kwargs or {})
-        if torch_tensors.LazyTensor in types:
+        if types and _LazyTensor in types:
             return torch_tensors.answer(func, args, kwargs or {})
         return func(*args, **kwargs) if kwargs else func(*args)
 
 
-_COINS = torch.empty(2, dtype=torch.int64)
-
-
 def _key(kwargs: Any) -> Any:
-    """A fingerprint of the generator's state: its next 126 bits. It moves on, so no two draws share one."""
-    return ("torch", *_COINS.random_(generator=kwargs.get("generator")).tolist())
+    return next_state(kwargs.get("generator"))
 
 
 def _fresh_lazies(noise: Noise, count: int) -> list[Lazy]:
@@ -59,12 +58,14 @@ def _uniform(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     if kwargs.get("out") is not None:
         noise.refuse_call("rand(out=…)", "use the tensor that is returned")
     key = _key(kwargs)
-    real = func(*_plain(args), **kwargs)
+    form = plain_key(args, kwargs)
+    real = real_form(func, _plain(args) if form is None else args, kwargs, form, math.nan)
     if not real.is_floating_point() and not real.numel():
         return real
     _float_only(noise, real, "rand")
-    elements = noise.draw(key, ("rand", tuple(real.shape)), lambda: _fresh_lazies(noise, real.numel()))
-    return torch_tensors.become_lazy(noise, real, elements)
+    shape = real.shape
+    elements = noise.draw(key, ("rand", shape), lambda: _fresh_lazies(noise, math.prod(shape)))
+    return torch_tensors.become_lazy(noise, real, elements, blank=True)
 
 
 def _uniform_(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
@@ -98,13 +99,21 @@ def _multinomial(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(weights, torch_tensors.LazyTensor):
         noise.refuse("multinomial with random weights", "weights must be numbers")
     key = _key(kwargs)
-    real = func(*args, **kwargs)
     count = _argument(args, kwargs, 1, "num_samples", 1)
     replacement = _argument(args, kwargs, 2, "replacement", False)
-    rows = [row(weights[i]) for i in range(len(weights))] if weights.ndim == 2 else [row(weights)]
+    shape = weights.shape
+    values, known = (), None
+    if len(shape) == 1 and type(count) is int and type(replacement) is bool and shape[0] <= MOST_ENTRIES:
+        values = tuple(weights.tolist())
+        known = (weights.dtype, weights.device, weights.requires_grad, count, replacement, values)
+    real = real_form(func, args, kwargs, known)
+    if known is None and len(shape) == 2:
+        rows = [row(weights[i]) for i in range(len(weights))]
+    else:
+        rows = [row(weights) if known is None else exact_row(values)]
     noise.dtypes.add(torch_tensors.DTYPE_NAMES[weights.dtype])
     if count == 1 or not replacement:
-        shape = (tuple(weights.shape), "race")
+        shape = (tuple(shape), "race")
         variables = noise.draw(key, ("multinomial", *shape), lambda: [[noise.fresh() for _ in r] for r in rows])
         picks = [_ordered(noise, v, r, count) for v, r in zip(variables, rows, strict=True)]
     else:
@@ -115,7 +124,7 @@ def _multinomial(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     return real.copy_(torch.tensor(picks, dtype=real.dtype).reshape(real.shape))
 
 
-def _ordered(noise: Noise, variables: list[int], rates: list[Rational], count: int) -> list[int]:
+def _ordered(noise: Noise, variables: list[int], rates: Sequence[Rational], count: int) -> list[int]:
     """A race's first `count` arrivals, in order: a draw without replacement."""
     if count == 1:
         return [noise.arrive(variables, rates)]
@@ -125,9 +134,9 @@ def _ordered(noise: Noise, variables: list[int], rates: list[Rational], count: i
     return [left.pop(noise.arrive([variables[i] for i in left], [rates[i] for i in left])) for _ in range(count)]
 
 
-def row(weights: torch.Tensor) -> list[Rational]:
+def row(weights: torch.Tensor) -> Sequence[Rational]:
     """One row of weights as exact rationals."""
-    return [exact_float(x) for x in weights.tolist()]
+    return exact_row(weights.tolist())
 
 
 def _randint(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
@@ -183,6 +192,10 @@ def _gumbel_softmax(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     logits = args[0] if args else kwargs["logits"]
     key = _key({})
     real = func(*args, **kwargs).detach()
+    if not real.numel():
+        return real
+    if not _argument(args, kwargs, 1, "tau", 1) > 0:
+        noise.refuse_call("gumbel_softmax of a temperature that is not positive", "use tau > 0")
     dim = _argument(args, kwargs, 4, "dim", -1)
     moved = logits.detach().movedim(dim, -1)
     noise.dtypes.add(torch_tensors.DTYPE_NAMES[logits.dtype])

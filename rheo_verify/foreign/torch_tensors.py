@@ -23,10 +23,23 @@ _HINT = "compare the random numbers (<, argmax, searchsorted, …) instead"
 
 
 class LazyTensor(torch.Tensor):
-    """See the module. `elements` is the array of `Lazy` and floats, of the tensor's shape; `noise` answers for them."""
+    """See the module. `cells` are the `Lazy` and floats in row-major order, in the shape `form`; `noise` answers."""
 
-    elements: LazyArray
+    cells: Any
+    form: tuple[int, ...]
     noise: Noise
+
+    @property
+    def elements(self) -> LazyArray:
+        """The cells as an array."""
+        if isinstance(self.cells, list):
+            self.cells = lazies(self.cells, self.form)
+        array: LazyArray = self.cells
+        return array
+
+    def single(self) -> Any:
+        """The one cell."""
+        return self.cells[0] if isinstance(self.cells, list) else self.cells.item()
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -34,14 +47,16 @@ class LazyTensor(torch.Tensor):
         return answer(func, args, kwargs or {})
 
 
-def become_lazy(noise: Noise, tensor: torch.Tensor, elements: Any) -> torch.Tensor:
-    """Turn a real tensor, in place, into one of random numbers; its data becomes NaN so that a leak is seen."""
+def become_lazy(noise: Noise, tensor: torch.Tensor, elements: Any, blank: bool = False) -> torch.Tensor:
+    """Turn a real tensor, in place, into one of random numbers; its data becomes NaN (`blank`: is), to show a leak."""
     plain = tensor if type(tensor) is torch.Tensor else as_plain(tensor)
-    (plain.detach() if plain.requires_grad else plain).fill_(math.nan)
-    shape = plain.shape
+    if not blank:
+        (plain.detach() if plain.requires_grad else plain).fill_(math.nan)
+    form = plain.shape
     tensor.__class__ = LazyTensor
     lazy: Any = tensor
-    lazy.elements = elements.view(LazyArray) if isinstance(elements, np.ndarray) else lazies(elements, shape)
+    lazy.form = form
+    lazy.cells = elements.view(LazyArray) if isinstance(elements, np.ndarray) else elements
     lazy.noise = noise
     return tensor
 
@@ -132,13 +147,25 @@ def _compare(symbol: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         for side in (left, right):
             if type(side) is torch.Tensor and side.is_floating_point():
                 noise.dtypes.add(DTYPE_NAMES[side.dtype])
-        if type(left) is LazyTensor and left.elements.ndim == 0 and getattr(right, "ndim", 0) == 0:
-            plain = right.elements.item() if type(right) is LazyTensor else right
-            return torch.tensor(bool(symbol(left.elements.item(), plain)))
+        one, other = _one(left), _one(right)
+        if one is not None and other is not None:
+            return (_TRUE if symbol(one, other) else _FALSE).clone()
         result = symbol(objects_of(left), objects_of(right))
         return torch.tensor(np.asarray(result, dtype=bool).tolist())
 
     return handler
+
+
+_TRUE, _FALSE = torch.tensor(True), torch.tensor(False)
+
+
+def _one(value: Any) -> Any:
+    """The number in a tensor without dimensions, or a number as it is; None for anything larger."""
+    if type(value) is LazyTensor:
+        return None if value.form else value.single()
+    if isinstance(value, torch.Tensor):
+        return value.item() if value.ndim == 0 else None
+    return value if isinstance(value, (int, float, Lazy)) else None
 
 
 def _unary(method: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -233,9 +260,10 @@ def _same(name: str, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _item(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     tensor = args[0]
-    if tensor.elements.size != 1:
+    if math.prod(tensor.form) != 1:
         return func(as_plain(tensor))
-    return tensor.elements.item()
+    cell = tensor.single()
+    return cell.as_float() if isinstance(cell, Lazy) else cell
 
 
 def _getitem(name: str, func: Any, args: Any, kwargs: Any) -> Any:

@@ -47,25 +47,37 @@ class _Enumerator:
     def __init__(self) -> None:
         self.branches: list[list[tuple[int, Any]]] = []
         self.sizes: list[int] = []
+        self.taken: list[int] = []
+        self.masses: list[Any] = [ONE]  # of the path up to each choice
         self.position = 0
 
     def choose(self, weights: Sequence[Any]) -> int:
-        if self.position == len(self.branches):
+        position = self.position
+        if position == len(self.taken):
             self.branches.append(positive_branches(weights)[::-1])
             self.sizes.append(len(weights))
-        elif self.sizes[self.position] != len(weights):
+            self._take()
+        elif self.sizes[position] != len(weights):
             raise MisuseError("RV302", "the function chose differently when run again: it is not a function of Chance")
-        self.position += 1
-        return self.branches[self.position - 1][-1][0]
+        self.position = position + 1
+        return self.taken[position]
 
     def flip(self, yes: Any, no: Any) -> bool:
         return self.choose((yes, no)) == 0
+
+    def _take(self) -> None:
+        index, share = self.branches[-1][-1]
+        self.taken.append(index)
+        self.masses.append(self.masses[-1] * share)
 
     def advance(self) -> bool:
         """Leave the path just run; False when none is left."""
         while self.branches:
             self.branches[-1].pop()
+            self.taken.pop()
+            self.masses.pop()
             if self.branches[-1]:
+                self._take()
                 self.position = 0
                 return True
             self.branches.pop()
@@ -82,12 +94,9 @@ def enumerate_paths(function: Callable[[Any], Result]) -> Iterator[Path[Result]]
     chance = _Enumerator()
     while True:
         result = function(chance)
-        if chance.position != len(chance.branches):
+        if chance.position != len(chance.taken):
             raise MisuseError("RV302", "the function made fewer choices when run again: it is not a function of Chance")
-        probability = ONE
-        for branches in chance.branches:
-            probability = probability * branches[-1][1]
-        yield Path(result, probability, tuple(branches[-1][0] for branches in chance.branches))
+        yield Path(result, chance.masses[-1], tuple(chance.taken))
         if not chance.advance():
             return
 

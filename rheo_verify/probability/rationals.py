@@ -48,6 +48,8 @@ def exact(value: Any, where: str = "value") -> Rational:
     >>> print(exact("3/10") + exact(1))
     13/10
     """
+    if type(value) is _make:
+        return value
     if isinstance(value, str):
         if len(value) > _MOST_DIGITS or not _FORM.fullmatch(value):
             raise InputError("RV101", f'{where}: {_short(value)} is not a rational; write it as an integer or "3/10"')

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 
 from rheo_verify.foreign.refusal import Refused
-from tests.foreign.helpers import law, paths
+from tests.foreign.helpers import agrees_with_samples, law, paths
 
 F = Fraction
 P = [0.5, 0.25, 0.25]
@@ -20,6 +19,12 @@ legacy = np.random.RandomState(0)
 
 def as_tuple(value: Any) -> Any:
     return tuple(map(as_tuple, value)) if np.ndim(value) else value.item()
+
+
+def shuffled_by(generator: Any) -> Any:
+    items = np.arange(3)
+    generator.shuffle(items)
+    return as_tuple(items)
 
 
 CALLS = {
@@ -37,6 +42,8 @@ CALLS = {
     "multinomial remainder": (lambda g: as_tuple(g.multinomial(1, [0.25, 0.25, 0.0])), 3),
     "permutation": (lambda g: as_tuple(g.permutation(3)), 6),
     "exponential": (lambda g: bool(g.exponential(2.0) < 1), 2),
+    "gumbel number": (lambda g: bool(g.gumbel(0.5, 2.0) < 1), 2),
+    "shuffle": (lambda g: shuffled_by(g), 6),
     "race": (lambda g: int(np.argmax(np.array(P) / g.exponential(size=3))), 3),
     "argmin race": (lambda g: int((g.standard_exponential(3) / np.array(P)).argmin()), 3),
     "gumbel": (lambda g: int(np.argmax(np.log(P) + g.gumbel(size=3))), 3),
@@ -50,14 +57,8 @@ CALLS = {
 @pytest.mark.parametrize("generator", [rng, legacy], ids=["Generator", "RandomState"])
 def test_counts_and_samples(name: str, generator: Any) -> None:
     call, count = CALLS[name]
-    ours = law(lambda: call(generator))
     assert paths(lambda: call(generator)) == count
-    assert abs(float(sum(ours.values())) - 1) < 1e-12
-    draws = 400
-    seen = Counter(call(generator) for _ in range(draws))
-    assert set(seen) <= set(ours)
-    chi = sum((seen[x] - draws * float(p)) ** 2 / (draws * float(p)) for x, p in ours.items())
-    assert chi < 5 * len(ours) + 25
+    agrees_with_samples(lambda: call(generator), 10_000)
 
 
 def test_legacy_functions() -> None:
@@ -73,6 +74,22 @@ def test_legacy_functions() -> None:
         return as_tuple(items)  # type: ignore[no-any-return]
 
     assert paths(shuffled) == 6
+    for call in (
+        shuffled,
+        lambda: bool(np.random.rand() < 0.25),
+        lambda: bool(np.random.random_sample() < 0.25),
+        lambda: bool(np.random.uniform(2, 4) < 2.5),
+        lambda: int(np.random.randint(1, 4)),
+        lambda: int(np.random.choice(3, p=P)),
+        lambda: as_tuple(np.random.choice(3, 2, replace=False, p=P)),
+        lambda: as_tuple(np.random.multinomial(2, P)),
+        lambda: as_tuple(np.random.permutation(3)),
+        lambda: bool(np.random.exponential(2.0) < 1),
+        lambda: bool(np.random.gumbel() < 1),
+        lambda: int(np.random.default_rng().integers(1, 3, endpoint=True)),
+        lambda: as_tuple(np.random.default_rng().integers([1, 2], [3, 4])),
+    ):
+        agrees_with_samples(call, 10_000)
 
 
 def test_seeds() -> None:

@@ -12,7 +12,7 @@ from random import random as captured
 import pytest
 
 from rheo_verify.foreign.refusal import Refused
-from tests.foreign.helpers import law, paths
+from tests.foreign.helpers import agrees_with_samples, law, paths
 
 F = Fraction
 shared = random.Random(3)
@@ -69,6 +69,32 @@ def test_running_sum_over_siblings_and_bisect() -> None:
 )
 def test_counts(call: object, count: int) -> None:
     assert paths(call) == count  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: random.random() < 0.25,
+        lambda: random.uniform(1, 3) < 1.5,
+        lambda: random.randint(1, 6),
+        lambda: random.randrange(0, 10, 2),
+        lambda: random.choice("abc"),
+        lambda: tuple(random.choices("ab", [3, 1], k=2)),
+        lambda: tuple(random.choices("abc", cum_weights=[1, 3, 4])),
+        lambda: tuple(random.sample(range(4), 2)),
+        lambda: tuple(random.sample("ab", counts=[2, 1], k=2)),
+        lambda: _shuffled(),
+        lambda: random.expovariate(2) < 0.5,
+        lambda: random.getrandbits(2),
+        lambda: shared.random() < 0.25,
+        lambda: shared.choices("ab", [3, 1])[0],
+        lambda: random.SystemRandom().randint(1, 3),
+        lambda: captured_choice([1, 2, 3]),
+        lambda: int(random.random() * 5),
+    ],
+)
+def test_samples(call: object) -> None:
+    agrees_with_samples(call, 10_000)  # type: ignore[arg-type]
 
 
 def test_laws() -> None:

@@ -209,3 +209,14 @@ def test_one_case_alone_for_every_way_in(folder: Path, capsys: Any, monkeypatch:
         [*_, again] = json.loads(capsys.readouterr().out)["findings"]
         assert again == finding
         assert finding["again"].startswith("python -m rheo_verify replay ")
+
+
+def test_coins_by_strata_come_with_a_command_too(folder: Path, capsys: Any, monkeypatch: Any) -> None:
+    monkeypatch.chdir(folder)
+    assert run(["check", "mine.py:coins", "--as", "coins", "--arrays", "list", "--strata", "4"]) == 1
+    shown = capsys.readouterr().out
+    [finding] = re.findall(r"^(RV4\d\d: .*)$", shown, re.MULTILINE)
+    [command] = re.findall(r"^  again +(.*)$", shown, re.MULTILINE)
+    again = shell(command, folder)
+    assert again.returncode == 1, again.stdout + again.stderr
+    assert finding in again.stdout

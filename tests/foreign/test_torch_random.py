@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from rheo_verify.foreign.refusal import Refused
-from tests.foreign.helpers import law, paths
+from tests.foreign.helpers import agrees_with_samples, law, paths
 
 torch = pytest.importorskip("torch")
 F = torch.nn.functional if torch else None
 Q = Fraction
 P = torch.tensor([0.5, 0.25, 0.25])
+GENERATOR = torch.Generator().manual_seed(1)
 ROWS = torch.tensor([[0.5, 0.5, 0.0], [0.25, 0.25, 0.5]])
 
 
@@ -99,24 +99,19 @@ CALLS = {
     "a number against a vector": (lambda: torch.rand(1).item() < P.cumsum(0), 3),
     "a vector against a number": (lambda: P.cumsum(0) <= torch.rand(1).item(), 3),
     "a vector over a number": (lambda: P / torch.rand(1).item() > 1, 3),
-    "generator": (lambda: torch.rand(1, generator=torch.Generator().manual_seed(1)) < 0.5, 2),
+    "exponential_": (lambda: torch.empty(1).exponential_(2.0) < 0.5, 2),
+    "generator": (lambda: torch.rand(1, generator=GENERATOR) < 0.5, 2),
+    "generator of multinomial": (lambda: torch.multinomial(P, 1, generator=GENERATOR), 3),
+    "generator in place": (lambda: torch.empty(1).uniform_(generator=GENERATOR) < 0.25, 2),
+    "generator of randint": (lambda: torch.randint(3, (1,), generator=GENERATOR), 3),
 }
-_RANDOM_IN_REAL = {"generator"}
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_counts_and_samples(name: str) -> None:
     call, count = CALLS[name]
-    ours = law(lambda: value(call()))
     assert paths(lambda: value(call())) == count
-    assert abs(float(sum(ours.values())) - 1) < 1e-12
-    if name in _RANDOM_IN_REAL:
-        return
-    draws = 400
-    seen = Counter(value(call()) for _ in range(draws))
-    assert set(seen) <= set(ours)
-    chi = sum((seen[x] - draws * float(p)) ** 2 / (draws * float(p)) for x, p in ours.items())
-    assert chi < 5 * len(ours) + 25
+    agrees_with_samples(lambda: value(call()), 4_000)
 
 
 FORMS = {
