@@ -4,7 +4,7 @@ BIN := .venv/bin
 DOCS := .venv-docs/bin
 LOWEST := .venv-lowest/bin
 
-.PHONY: help setup test test-models test-proofs test-scale test-shells test-packaging test-lowest docs pages api bench mutants
+.PHONY: help setup test test-models test-proofs test-scale test-shells test-browser test-notebook test-packaging test-lowest docs pages screenshots api bench mutants
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
@@ -32,6 +32,16 @@ test-proofs: setup ## build and recheck the Rocq proofs (needs coq and mathcomp)
 
 test-shells: setup ## completion in bash, zsh and fish (what is not installed is skipped)
 	$(BIN)/python -m pytest tests/test_terminal.py -k 'completes or other_shells'
+
+test-browser: setup ## the HTML reports in a headless chromium (needs one: apt-get install chromium)
+	$(BIN)/python -m pytest -m browser tests/browser
+
+test-notebook: setup ## execute docs/tour.ipynb and compare what it shows
+	$(BIN)/pip install --quiet --editable '.[notebook]'
+	$(BIN)/python -m pytest -m notebook tests/html
+
+screenshots: setup ## draw the screenshots in docs/how-to/pictures anew (needs a chromium)
+	$(BIN)/python -m tests.browser.screenshots
 
 test-packaging: setup ## build the wheel and the sdist, and use each in an empty environment
 	$(BIN)/python -m pytest -m slow tests/packaging

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rheo_verify.checks.showing import html_of
 from rheo_verify.errors import InputError
 from rheo_verify.probability.arrays import Array, is_torch, join, mass, minimum, pick, positive_part, zero_at
 from rheo_verify.probability.rationals import ratio
@@ -43,6 +44,9 @@ class LayerRates(NamedTuple):
     optimal: Array
     single_sampled: Array
     single_top1: Array
+
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
 
 
 def check_layer(vocab: int, lead: int, candidates: int) -> None:

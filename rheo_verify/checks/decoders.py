@@ -10,6 +10,7 @@ from rheo_verify.checks.adapted_growth import AdaptedGrowth, adapted_growth
 from rheo_verify.checks.cycle_law import CycleLaws, joint_law
 from rheo_verify.checks.emission import Comparison, Emission, compare
 from rheo_verify.checks.optimal import smallest_cut
+from rheo_verify.checks.showing import html_of
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.decoders.decoder import Decoder
 from rheo_verify.decoders.entry import Entry
@@ -86,6 +87,9 @@ class Evaluation:
     def as_expected(self) -> bool:
         """Whether the verdict is the expected one. A lossy decoder may do no harm on some models."""
         return (self.verdict is Verdict.VERIFIED) == self.entry.lossless
+
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
 
 
 def evaluate(

@@ -29,6 +29,13 @@ class Emission:
         """The law of the number of emitted tokens."""
         return dict(sorted(push_forward(self.law, len).items()))
 
+    def first_token(self, vocab: int) -> Row:
+        """The law of the first token that comes out [V]."""
+        row = [ZERO] * vocab
+        for tokens, probability in self.law.items():
+            row[tokens[0]] = row[tokens[0]] + probability
+        return tuple(row)
+
     @property
     def accepted_by_depth(self) -> tuple[Rational, ...]:
         """Entry d-1: the probability that at least d drafted tokens are accepted."""

@@ -11,6 +11,7 @@ from rheo_verify.checks.examples import example_draws
 from rheo_verify.checks.layers import LayerLaws, StepViolation, step_violations
 from rheo_verify.checks.prefix_emission import prefix_emission
 from rheo_verify.checks.prefixes import Prefix, classes_of, count_leaves, grow_prefixes, prefixes_of
+from rheo_verify.checks.showing import html_of
 from rheo_verify.checks.structure import Blame, SlotFault, blame, slot_faults
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.drafting.all_trees import AllTrees, enumerate_trees
@@ -72,6 +73,9 @@ class Enumeration:
     def classes(self) -> dict[Tree, Rational]:
         """The law of T_R."""
         return classes_of(self.prefixes, self.design.budget)
+
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
 
     def example_draws(self, tree: Tree) -> tuple[int, ...] | None:
         """Choices under which `build_then_prune` gives this T_R, for replaying it; None if none is found soon."""

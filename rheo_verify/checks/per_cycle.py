@@ -15,6 +15,7 @@ from rheo_verify.checks.enumeration import Enumeration, enumerate_design
 from rheo_verify.checks.layers import LayerLaws, reach
 from rheo_verify.checks.optimal import optimal_rule
 from rheo_verify.checks.prefixes import grow_prefixes, leaves
+from rheo_verify.checks.showing import html_of
 from rheo_verify.checks.static_optimum import best_tokens_per_cycle, static_topology
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import Tree
@@ -51,6 +52,9 @@ class Cycle:
     def name(self) -> str:
         """For tables: ``rheo m=1``, ``topk``."""
         return self.rule if self.lead is None else f"{self.rule} m={self.lead}"
+
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
 
 
 def unpruned(design: TreeDesign) -> TreeDesign:
@@ -114,6 +118,26 @@ def compare_cycles(
     plain = top_k_design(design, model.vocab)
     rows.append(_cycle(model, context, plain, layer_rule("topk"), pruned_trees(model, context, plain, limits)))
     return tuple(rows)
+
+
+def ablations(cycles: Sequence[Cycle]) -> tuple[tuple[str, Cycle], ...]:
+    """The design, rheo with m = 1 (or the first m there is), then what becomes of it when one part is changed.
+
+    Empty where there is nothing to compare: no row of rheo with a lead.
+    """
+    leads = sorted(row.lead for row in cycles if row.rule == "rheo" and row.lead is not None)
+    if not leads:
+        return ()
+    base = 1 if 1 in leads else leads[0]
+    wanted = [
+        (f"rheo, m = {base}", "rheo", base),
+        ("verified by rrsw", "rrsw", base),
+        *([("no lead, m = 0", "rheo", 0)] if base else []),
+        (f"one more lead, m = {base + 1}", "rheo", base + 1),
+        ("no sampled token, top-K", "topk", None),
+    ]
+    rows = {(row.rule, row.lead): row for row in cycles}
+    return tuple((label, rows[rule, lead]) for label, rule, lead in wanted if (rule, lead) in rows)
 
 
 def optimum_where_pruned(

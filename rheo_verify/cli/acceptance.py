@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.cli.messages import note
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
@@ -64,7 +65,8 @@ def add(subparsers: Any) -> None:
     group.add_argument("--temperature", default="1", metavar="T", help="1/k is exact, others are float64 (default: 1)")
     group.add_argument("--temperatures", metavar="LIST", help=f"compare: also by temperature, e.g. {TEMPERATURES}")
     group.add_argument("--layer-only", action="store_true", help="leave the cycle out (large vocabularies)")
-    group.add_argument("--plot", metavar="FILE", help="compare: tau against m and temperature, as .svg or .png")
+    group.add_argument("--plot", metavar="FILE", help="compare: tau against m, temperature and with parts changed")
+    add_html_argument(group)
     group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
     group.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -82,8 +84,10 @@ def run(args: argparse.Namespace) -> int:
     for name in ("plot", "temperatures"):
         if args.mode is None and getattr(args, name) is not None:
             raise InputError("RV106", f"--{name} belongs to `acceptance compare`")
+    check_output("--html", args.html)
     if args.plot is not None:
         check_plot_file(args.plot)
+        check_output("--plot", args.plot)
     chosen = settings.from_arguments(args)
     base = _row_model(args) or chosen.model
     chosen.design.check_vocab(base.vocab)
@@ -114,6 +118,12 @@ def _layer(args: argparse.Namespace, tempered: Tempered, context: Context, desig
             answer = replace(answer, plan_check=_plan_check(answer, limits))
     except LimitReached as limit:
         stopped = limit
+    if args.html is not None:
+        from rheo_verify.report.html.acceptance import layer_html
+
+        why = "" if stopped is None else str(stopped)
+        write_output("--html", args.html, layer_html(answer, args.command_line, why))
+        args.html = None
     written = json.dumps(layer_data(answer), indent=1) + "\n" if args.json else layer_text(answer, stdout_style())
     sys.stdout.write(written)
     if stopped is not None:
@@ -155,8 +165,14 @@ def _compare(
         points = compare_temperatures(base, context, design, temperatures, leads=few, limits=limits)
     if args.plot is not None:
         numbers = f"K={design.pool} W={design.beam} D={design.depth} R={design.budget}"
-        draw(cycles, points, f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}", args.plot)
+        title = f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}"
+        draw(cycles, points, title, args.plot, args.command_line)
         note(f"wrote {args.plot}")
+    if args.html is not None:
+        from rheo_verify.report.html.acceptance import compare_html
+
+        page = compare_html(tempered, context, design, cycles, points, args.command_line)
+        write_output("--html", args.html, page)
     if args.json:
         sys.stdout.write(json.dumps(compare_data(tempered, context, design, cycles, points), indent=1) + "\n")
     else:

@@ -7,9 +7,13 @@ import importlib
 import json
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.errors import InputError
+
+if TYPE_CHECKING:
+    from rheo_verify.foreign.processing import Processing
 
 EXAMPLES = """examples:
   rheo_verify check my_package.sampling:verify --as verifier
@@ -60,6 +64,7 @@ def add(subparsers: Any) -> None:
     group.add_argument("--case", metavar="JSON", help="run a verifier on this case only (as printed, or a file)")
     group.add_argument("--path", metavar="CHOICES", help="with --case: show this one path, e.g. 1.0.2")
     group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
+    add_html_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -68,6 +73,9 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from rheo_verify.foreign import texts
 
+    if args.html is not None and (args.planted or args.path):
+        raise InputError("RV106", "--html is for one check: leave --planted and --path out")
+    check_output("--html", args.html)
     if args.planted:
         from rheo_verify.foreign.planted import table
 
@@ -82,6 +90,11 @@ def run(args: argparse.Namespace) -> int:
         sys.stdout.write(_one_path(code, args))
         return 0
     report = check(code, args)
+    if args.html is not None:
+        from rheo_verify.report.html.check import to_html
+
+        page = to_html(report, _paths(code, report, args), _command(args), args.command_line)
+        write_output("--html", args.html, page)
     sys.stdout.write(
         json.dumps(texts.report_json(report), indent=1) + "\n"
         if args.json
@@ -94,12 +107,11 @@ def run(args: argparse.Namespace) -> int:
 def check(code: Any, args: argparse.Namespace) -> Any:
     """The report of the check that the arguments ask for."""
     from rheo_verify.foreign.decoder import DecoderScope, check_decoder
-    from rheo_verify.foreign.processing import Processing
     from rheo_verify.foreign.sampler import check_sampler
     from rheo_verify.foreign.scope import Scope
     from rheo_verify.foreign.verifier import check_verifier
 
-    processing = Processing(args.temperature, args.top_k, args.top_p, args.min_p)
+    processing = _processing(args)
     common = {"arrays": args.arrays or "torch", "dtype": args.dtype}
     if args.way in ("verifier", "coins") and processing.options():
         raise InputError(
@@ -145,6 +157,33 @@ def load(where: str) -> Any:
     if not callable(found):
         raise InputError("RV121", f"{where} is not callable")
     return found
+
+
+def _paths(code: Any, report: Any, args: argparse.Namespace) -> Any:
+    """The paths of the first finding's case, for verifiers and decoders."""
+    from rheo_verify.foreign.arrays_in_out import Maker
+    from rheo_verify.foreign.cases import read_case
+    from rheo_verify.foreign.decoder import DecoderScope, DecoderSetting, accepted
+    from rheo_verify.foreign.paths import decoder_paths, verifier_paths
+
+    if not report.findings or not {"target", "draft"} <= set(report.findings[0].data):
+        return ()
+    case = read_case(report.findings[0].data)
+    arrays = args.arrays or "torch"
+    if args.way == "verifier":
+        common = {"arrays": arrays, "logits": args.logits, "dtype": args.dtype, "in_place": args.in_place}
+        return verifier_paths(code, case, **common)
+    if args.way == "decoder":
+        scope, processing = DecoderScope.read(args.scope, args.batch, args.length), _processing(args)
+        maker, options = Maker(arrays, args.logits, args.dtype), accepted(code, processing.options())
+        return decoder_paths(code, case, DecoderSetting(maker, processing, scope.length, scope.batch, options))
+    return ()
+
+
+def _processing(args: argparse.Namespace) -> Processing:
+    from rheo_verify.foreign.processing import Processing
+
+    return Processing(args.temperature, args.top_k, args.top_p, args.min_p)
 
 
 def _read_case(written: str) -> Any:

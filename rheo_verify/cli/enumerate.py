@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.cli.messages import note
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
@@ -21,7 +22,7 @@ EXAMPLES = """examples:
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --proxy 1/4
   rheo_verify enumerate --vocab 8 --k 4 --beam 4 --depth 5 --budget 16 --method classes --json
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --certificate table-1.v
-  rheo_verify enumerate --vocab 6 --depth 5 --method exhaustive --jobs 2 --checkpoint finished/
+  rheo_verify enumerate --vocab 5 --depth 4 --method exhaustive --jobs 2 --checkpoint build/finished
 
 """
 
@@ -61,6 +62,8 @@ def add(subparsers: Any) -> None:
         help="write what others need to recheck the verdict: FILE.json (for proofs/check_certificate.py) or FILE.v "
         "(self-contained, for coqc)",
     )
+    add_html_argument(group)
+    group.add_argument("--svg", metavar="FILE", help="also draw the class that the report shows, as SVG")
     group.add_argument("--json", action="store_true", help="print one JSON object")
     settings.add_work_arguments(parser)
     parser.set_defaults(run=run)
@@ -81,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("RV106", f"--max-trees {args.max_trees} must be at least 1")
     if args.certificate is not None and not args.certificate.endswith((".json", ".v")):
         raise InputError("RV703", f"--certificate {args.certificate}: the name must end in .json or .v")
+    check_output("--html", args.html)
+    check_output("--svg", args.svg)
     chosen = settings.from_arguments(args)
     workers, store = settings.workers_from(args)
     memory = settings.memory_from(args)
@@ -101,12 +106,24 @@ def run(args: argparse.Namespace) -> int:
         except (LimitReached, KeyboardInterrupt) as stop:
             why = stop.message if isinstance(stop, LimitReached) else "interrupted"
             ended = report.Unfinished(chosen.model, chosen.design, chosen.rule, why, limits.covered)
+            if args.html is not None:
+                from rheo_verify.report.html.enumeration import unfinished_html
+
+                write_output("--html", args.html, unfinished_html(ended, args.command_line))
             sys.stdout.write(
                 report.unfinished_json(ended) if args.json else report.unfinished_text(ended, stdout_style())
             )
             return 3
     if args.certificate is not None:
         _write_certificate(result, args.certificate)
+    if args.html is not None:
+        from rheo_verify.report.html.enumeration import to_html
+
+        write_output("--html", args.html, to_html(result, chosen.text(), args.command_line))
+    if args.svg is not None:
+        from rheo_verify.report.html.pictures import class_svg
+
+        write_output("--svg", args.svg, class_svg(result, args.command_line))
     if args.json:
         sys.stdout.write(report.to_json(result, chosen.text()))
     else:

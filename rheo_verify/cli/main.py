@@ -7,11 +7,13 @@ import contextlib
 import importlib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Sequence
 
 import rheo_verify
 from rheo_verify.cli import messages
+from rheo_verify.cli.files import write_unfinished
 from rheo_verify.cli.messages import add_message_arguments
 from rheo_verify.cli.output import NARROW, steady_output, terminal_width
 from rheo_verify.errors import LimitReached, RheoVerifyError
@@ -83,7 +85,9 @@ def parser() -> argparse.ArgumentParser:
 def run(argv: Sequence[str] | None = None) -> int:
     """Parse and run one command; the exit code (see EXIT_CODES)."""
     with steady_output() as out:
-        args = parser().parse_args(argv)
+        given = sys.argv[1:] if argv is None else list(argv)
+        args = parser().parse_args(given)
+        args.command_line = shlex.join(["python", "-m", "rheo_verify", *given])
         width = terminal_width()
         out.width = width if width < NARROW and not getattr(args, "json", False) else None
         messages.choose(args.quiet, args.verbose)
@@ -101,12 +105,14 @@ def _run(args: argparse.Namespace) -> int:
     except LimitReached as limit:
         covered = f" ({limit.covered})" if limit.covered else ""
         print(f"INCONCLUSIVE: {limit}{covered}", file=sys.stderr)
+        write_unfinished(args, str(limit), limit.covered)
         return 3
     except RheoVerifyError as error:
         print(f"rheo_verify {args.command}: {error}{_flag(args, error.message)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("INCONCLUSIVE: RV203: interrupted", file=sys.stderr)
+        write_unfinished(args, "RV203: interrupted")
         return 3
     except OSError as error:
         print(f"rheo_verify {args.command}: the output cannot be written: {error.strerror or error}", file=sys.stderr)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import Any
 
+from rheo_verify.cli.files import check_output, write_output
 from rheo_verify.errors import InputError
 
 HELP = """a replay string is SETTINGS:KIND:CHOICES, as printed by the other commands:
@@ -31,6 +32,7 @@ def add(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("string", metavar="STRING", help="a replay string")
+    parser.add_argument("--svg", metavar="FILE", help="also draw the tree, with what was pruned faded, as SVG")
     parser.set_defaults(run=run)
 
 
@@ -42,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.report import walkthrough as report
     from rheo_verify.report.text import stdout_style
 
+    check_output("--svg", args.svg)
     parts = args.string.rsplit(":", 2)
     if len(parts) != 3 or parts[1] not in ("class", "tree"):
         raise InputError("RV109", f"{args.string!r} is not a replay string like vocab=6,m=1:class:2.0 (see --help)")
@@ -49,5 +52,9 @@ def run(args: argparse.Namespace) -> int:
     chosen = from_text(settings)
     chosen.design.check_vocab(chosen.model.vocab)
     shown = walk_through(chosen.model, chosen.design, chosen.rule, kind == "class", read_choices(choices))
+    if args.svg is not None:
+        from rheo_verify.report.html.pictures import walk_svg
+
+        write_output("--svg", args.svg, walk_svg(shown, args.command_line))
     sys.stdout.write(report.to_text(shown, stdout_style()))
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from rheo_verify.checks.showing import html_of
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.probability.rationals import Rational
 
@@ -65,6 +66,9 @@ class CheckReport:
     def code(self) -> str | None:
         """The code of the first finding."""
         return self.findings[0].code if self.findings else None
+
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
 
 
 def threshold_for(dtypes: set[str]) -> float:

@@ -197,19 +197,27 @@ def _cycle_lines(cycles: Sequence[Cycle], design: TreeDesign, style: Style) -> l
 
 
 def _plan_line(found: LayerAnswer, style: Style) -> list[str]:
-    check = found.plan_check
+    check, said = found.plan_check, plan_sentences(found)
     if check is None:
         return []
     if not check.total_variation:
+        return [style.item("plans", said)]
+    first, rest = said.split(": ", 1)
+    return [f"{style.verdict(check.verdict)}: {first}", style.item("", rest)]
+
+
+def plan_sentences(found: LayerAnswer) -> str:
+    """Whether optimal-transport is lossless in this tree, where its tau is not quoted; empty if that was not asked."""
+    check = found.plan_check
+    if check is None:
+        return ""
+    if not check.total_variation:
         said = "lossless here, though which slots survive depends on the draws; its tau is not quoted (pruned-optimum)"
-        return [style.item("plans", f"optimal-transport: {said}")]
+        return f"optimal-transport: {said}"
     by_rule = check.blame is not None and check.blame.culprit == "rule"
     blame = "the rule is to blame" if by_rule else "a slot is to blame"
     said = f"total variation {both(check.total_variation)}, {blame}: in a pruned tree n depends on the draw"
-    return [
-        f"{style.verdict(check.verdict)}: optimal-transport in this tree is not lossless",
-        style.item("", f"{said}; its tau is not quoted (claim pruned-optimum)"),
-    ]
+    return f"optimal-transport in this tree is not lossless: {said}; its tau is not quoted (claim pruned-optimum)"
 
 
 def _plan_data(check: Enumeration | None) -> dict[str, Any] | None:

@@ -36,7 +36,7 @@ def table_text(rows: Sequence[Row], model: Model, context: Context, levels: int,
     refuted = [row for row in rows if isinstance(row, Evaluation) and row.blame is not None]
     if refuted:
         lines += ["", style.strong("why they are lossy")]
-        lines += [style.item("", f"{row.entry.name}: {_blame(row)}", 2) for row in refuted]
+        lines += [style.item("", f"{row.entry.name}: {blame(row)}", 2) for row in refuted]
     odd = [row for row in rows if isinstance(row, Evaluation) and not row.as_expected]
     if odd:
         lines += ["", style.strong("not as expected")]
@@ -56,19 +56,31 @@ def _line(row: Row, wide: bool, style: Style) -> str:
     return "".join([begin, *cells, f"{row.paths:>9,}"])
 
 
-def _legend(model: Model, context: Context, levels: int, length: int, style: Style) -> list[str]:
-    scope = (
+COLUMNS = (
+    "TV: total variation of those tokens' law from the target's, exact. tokens: emitted in the first cycle, on "
+    "average. accepted: probability that at least 1, 2, … drafted tokens are. optimum: the most that any rule can "
+    "accept at the root, where the number of drafts is fixed. calls: of the target, for LENGTH tokens. paths: "
+    "outcomes told apart."
+)
+
+
+def scope(model: Model, context: Context, levels: int, length: int) -> str:
+    """What the verdicts speak of, and what they do not."""
+    return (
         f"the first {length} tokens after {model.phrase(context)}, over as many cycles as they take; trees of "
         f"{count(levels, 'level')}; model: {model.source}, {model.vocab} tokens. Other contexts and "
         "models are not covered."
     )
-    columns = (
-        "TV: total variation of those tokens' law from the target's, exact. tokens: emitted in the first cycle, on "
-        "average. accepted: probability that at least 1, 2, … drafted tokens are. optimum: the most that any rule can "
-        f"accept at the root, where the number of drafts is fixed. calls: of the target, for {length} tokens. paths: "
-        "outcomes told apart."
-    )
-    return [style.item("scope", scope), style.item("columns", columns)]
+
+
+def _legend(model: Model, context: Context, levels: int, length: int, style: Style) -> list[str]:
+    said = scope(model, context, levels, length)
+    return [style.item("scope", said), style.item("columns", columns(length))]
+
+
+def columns(length: int) -> str:
+    """What the columns of the table mean."""
+    return COLUMNS.replace("LENGTH", str(length))
 
 
 def short(value: Rational) -> str:
@@ -76,7 +88,8 @@ def short(value: Rational) -> str:
     return "0" if value == 0 else "<0.0001" if value * 20_000 < 1 else decimal(value)
 
 
-def _blame(row: Evaluation) -> str:
+def blame(row: Evaluation) -> str:
+    """Who is to blame for a loss, in a sentence."""
     assert row.blame is not None
     growth, model = row.blame.growth, row.model
     if growth is None or growth.blamed is None:
@@ -138,9 +151,9 @@ def one_text(row: Evaluation, growth: AdaptedGrowth | None, curve: Curve, style:
         lines.append(style.item("optimum", f"{both(row.optimum)} at the root: no rule can accept more of these drafts"))
     lines.append(style.item("calls", f"{both(row.target_calls)} of the target for {row.length} tokens"))
     lines.append(style.item("paths", f"{row.paths:,} outcomes told apart"))
-    lines.append(style.item("growth", _growth(growth, row)))
+    lines.append(style.item("growth", growth_words(growth, row)))
     if row.blame is not None:
-        lines.append(style.item("blame", _blame(row)))
+        lines.append(style.item("blame", blame(row)))
     for tokens in row.comparison.differences[:3]:
         names = row.model.phrase(tokens.tokens)
         lines.append(style.item("differs", f"{names}: expected {both(tokens.expected)}, found {both(tokens.found)}"))
@@ -150,7 +163,8 @@ def one_text(row: Evaluation, growth: AdaptedGrowth | None, curve: Curve, style:
     return "\n".join(lines) + "\n"
 
 
-def _growth(growth: AdaptedGrowth | None, row: Evaluation) -> str:
+def growth_words(growth: AdaptedGrowth | None, row: Evaluation) -> str:
+    """What was seen of how the tree is revealed, in a sentence."""
     if growth is None:
         return "not watched: the drafting has too many outcomes on this model (claim adapted-growth not checked)"
     seen = f"{count(growth.pasts, 'past')} and {count(growth.steps, 'next slot')} after {row.model.phrase(row.context)}"

@@ -2,10 +2,14 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import pytest
 
+from rheo_verify.checks.per_cycle import ablations, compare_cycles, cycle
 from rheo_verify.cli.main import run
+from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.models.random_tables import random_model
 
 REHEARSED = ["--target", "1,0,2,1", "--draft", "1,1,1,1", "--m", "1", "--k", "3"]
 
@@ -86,16 +90,42 @@ def test_plots_are_pictures_with_labelled_axes(tmp_path, capsys):
     root = ElementTree.parse(tmp_path / "tau.svg").getroot()
     assert root.tag.endswith("svg")
     comments = (tmp_path / "tau.svg").read_text()
-    for words in ("tau, expected tokens per cycle", "m, lead tokens before the sampled one", "temperature T"):
+    for words in (
+        "tau, expected number of tokens per cycle",
+        "m, number of lead tokens",
+        "temperature T, a pure number",
+        "ablations",
+    ):
         assert words in comments
 
 
 def test_a_plot_is_the_same_every_time(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     small = ["acceptance", "compare", "--vocab", "3", "--depth", "1", "--budget", "2", "--plot"]
-    for name in ("a.svg", "b.svg"):
-        assert run([*small, str(tmp_path / name)]) == 0
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    pictures = []
+    for _ in range(2):
+        assert run([*small, str(tmp_path / "a.svg")]) == 0
+        pictures.append((tmp_path / "a.svg").read_bytes())
+    assert pictures[0] == pictures[1]
+
+
+@pytest.mark.parametrize("name", ["tau.svg", "tau.png"])
+def test_a_plot_names_the_command_that_made_it(tmp_path, capsys, name):
+    pytest.importorskip("matplotlib")
+    small = ["acceptance", "compare", "--vocab", "3", "--depth", "1", "--budget", "2", "--plot", str(tmp_path / name)]
+    assert run(small) == 0
+    assert ("made by: python -m rheo_verify " + " ".join(small)).encode() in (tmp_path / name).read_bytes()
+
+
+def test_ablations_change_one_part_of_the_design_each():
+    model, design = random_model(4, 0), TreeDesign(lead=1, pool=3, depth=2, budget=4)
+    cycles = compare_cycles(model, (), design)
+    found = {label: (row.rule, row.lead) for label, row in ablations(cycles)}
+    assert list(found.values()) == [("rheo", 1), ("rrsw", 1), ("rheo", 0), ("rheo", 2), ("topk", None)]
+    for label, row in ablations(cycles):
+        alone = cycle(model, (), replace(design, lead=row.lead if row.lead is not None else 3), row.rule)
+        assert row.tokens_per_cycle == alone.tokens_per_cycle, label
+    assert ablations([row for row in cycles if row.rule == "topk"]) == ()
 
 
 @pytest.mark.parametrize(
