@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -267,7 +268,11 @@ def test_help_names_every_command_and_exit_code() -> None:
     for words in (*COMMANDS, "exit codes:", "inconclusive"):
         assert words in done.stdout
     for command in COMMANDS:
-        assert "exit codes:" in shell(command, "--help").stdout
+        shown = shell(command, "--help").stdout
+        for words in ("examples:", "exit codes:", "internal error"):
+            assert words in shown, (command, words)
+        for line in re.findall(r"^  rheo_verify ([^\n(]*)", shown, re.MULTILINE):
+            assert parser().parse_args(shlex.split(line)).command == command
     assert parser().parse_args(["table1"]).command == "table1"
 
 
