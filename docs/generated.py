@@ -31,13 +31,20 @@ MARK = "<!-- generated when the site is built -->"
 
 
 def modules(floor: str) -> list[str]:
-    """The modules of a floor, in alphabetical order."""
+    """The modules of a floor, and of folders in it, in alphabetical order."""
     found = []
     for name in FLOORS[floor]:
-        found.append(f"rheo_verify.{name}")
+        full = f"rheo_verify.{name}"
         folder = f"{next(iter(rheo_verify.__path__))}/{name}"
-        found += [f"rheo_verify.{name}.{it.name}" for it in pkgutil.iter_modules([folder]) if it.name not in INSIDE]
+        found += [
+            full,
+            *(it.name for it in pkgutil.walk_packages([folder], f"{full}.") if _stem(it.name) not in INSIDE),
+        ]
     return found
+
+
+def _stem(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def api_page(floor: str) -> str:
