@@ -131,9 +131,10 @@ def test_pairs_in_chunks_and_pairs_that_do_not_fit() -> None:
         if fast is not None:
             assert [v * slow.scale for v in fast.stop] == [v * fast.scale for v in slow.stop]
     assert sum(fast is not None for fast in found) > 100
-    primes = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43]
-    (too_large,) = averages_of_pairs([[*([1] * 13), 300]], [primes])
-    assert too_large is None
+    primes = [2, 3, 5, 7, 11, 13, 17, 19, 23]
+    for count, fits in ((8, True), (9, False)):  # scales of 50 and of 74 bits
+        (found_one,) = averages_of_pairs([[*([1] * (count - 1)), 60]], [primes[:count]])
+        assert (found_one is not None) == fits
     assert list(averages_of_pairs([[2**70, 1]], [[1, 1]])) == [None]
 
 
