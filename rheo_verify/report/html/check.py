@@ -25,7 +25,7 @@ SENTENCES = {
 
 
 def to_html(report: CheckReport, paths: Sequence[SeenPath], found_at: str, command: str) -> str:
-    """One self-contained page. `paths` are those of the first finding's case; `found_at`: where the code is (``MODULE:NAME``)."""
+    """One self-contained page. `paths` are those of the first finding's case; `found_at` is ``MODULE:NAME``."""
     first = report.findings[0] if report.findings else None
     sentence = f"{first.code}: {first.message}" if first else SENTENCES[report.verdict]
     head = banner(report.verdict, sentence, "rheo_verify check", join(report.way, " ", tag("b", report.name)))
