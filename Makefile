@@ -4,7 +4,7 @@ BIN := .venv/bin
 DOCS := .venv-docs/bin
 LOWEST := .venv-lowest/bin
 
-.PHONY: help setup test test-models test-proofs test-scale test-browser test-notebook test-packaging test-lowest docs pages screenshots api bench mutants
+.PHONY: help setup test test-models test-proofs test-scale test-shells test-browser test-notebook test-packaging test-lowest docs pages screenshots api bench mutants
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
@@ -29,6 +29,9 @@ test-proofs: setup ## build and recheck the Rocq proofs (needs coq and mathcomp)
 	$(MAKE) -C proofs/rocq coqchk
 	$(MAKE) -C proofs/rocq mutants
 	$(BIN)/python -m pytest -m slow tests/test_certificates.py tests/test_proofs.py
+
+test-shells: setup ## completion in bash, zsh and fish (what is not installed is skipped)
+	$(BIN)/python -m pytest tests/test_terminal.py -k 'completes or other_shells'
 
 test-browser: setup ## the HTML reports in a headless chromium (needs one: apt-get install chromium)
 	$(BIN)/python -m pytest -m browser tests/browser

@@ -34,3 +34,5 @@ autodoc_mock_imports = [
     "distributed",
 ]
 html_show_sourcelink = False
+html_static_path = ["static"]
+html_css_files = ["tables.css"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import pkgutil
 import re
+import textwrap
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,10 @@ def commands_page() -> str:
 
 
 def _usage(command: argparse.ArgumentParser) -> str:
-    return re.sub(r"\s+", " ", command.format_usage()).strip().removeprefix("usage: ").replace(" [-", "\n    [-")
+    words = re.sub(r"\s+", " ", command.format_usage()).strip().removeprefix("usage: ")
+    whole = re.sub(r"\[[^\]]*\]", lambda part: part[0].replace(" ", "\0"), words)
+    lines = textwrap.wrap(whole, 88, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ")
 
 
 def _names(action: argparse.Action) -> str:

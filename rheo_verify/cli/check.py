@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rheo_verify.cli import settings
 from rheo_verify.cli.certificates import add_certificate, check_name, write
 from rheo_verify.cli.files import add_html_argument, check_output, write_output
+from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.foreign.evidence import keeping
     from rheo_verify.foreign.loading import load
     from rheo_verify.foreign.paths_certificate import MOST_KEPT, paths_certificate
+    from rheo_verify.foreign.progress import telling
     from rheo_verify.foreign.recipes import check_path
     from rheo_verify.report.paths_certificate import to_json, to_rocq
 
@@ -113,7 +115,9 @@ def run(args: argparse.Namespace) -> int:
     if args.planted:
         from rheo_verify.foreign.planted import table
 
-        sys.stdout.write(table(args.planted))
+        with ProgressBar() as bar, telling(bar.update):
+            written = table(args.planted)
+        sys.stdout.write(written)
         return 0
     if not args.code:
         raise InputError("RV106", "name what to check: MODULE:FUNCTION or FILE.py:FUNCTION")
@@ -122,7 +126,7 @@ def run(args: argparse.Namespace) -> int:
     if args.path:
         check_path(args.way, args.path)
     code = load(args.code)
-    with keeping(MOST_KEPT) as kept:
+    with keeping(MOST_KEPT) as kept, ProgressBar() as bar, telling(bar.update):
         report = check(code, args)
     if args.certificate:
         certificate = paths_certificate(report, kept.cases)

@@ -14,6 +14,7 @@ from rheo_verify.foreign.arrays_in_out import Unreadable
 from rheo_verify.foreign.cases import Case
 from rheo_verify.foreign.contracts import broken_contracts
 from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
+from rheo_verify.foreign.progress import followed
 from rheo_verify.foreign.refusal import Refused
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
 from rheo_verify.foreign.shrinking import shrink
@@ -188,7 +189,7 @@ def search(
 ) -> tuple[Progress, list[Finding]]:
     """The first case with findings, made smaller; `judged` is given a case and the number of paths run so far."""
     started, progress = time.monotonic(), begun or Progress()
-    for case in cases if way.case is None else [way.case]:
+    for case in followed(cases, "cases") if way.case is None else [way.case]:
         if time.monotonic() - started > way.seconds:
             progress.late = True
             break

@@ -14,6 +14,7 @@ from typing import Any
 from rheo_verify.foreign.decoder import DecoderScope, check_decoder
 from rheo_verify.foreign.loading import load_file
 from rheo_verify.foreign.processing import PROCESSING, Processing
+from rheo_verify.foreign.progress import followed, telling
 from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.sampler import check_sampler
 from rheo_verify.foreign.scope import Scope
@@ -64,7 +65,9 @@ def kinds(folder: str) -> Iterator[tuple[str, str]]:
 def table(folder: str) -> str:
     """A Markdown table of a folder's files: what it is, how it was checked, what was found. Runs every check."""
     lines = ["| kind | what it is | checked as | verdict | total variation | paths |", "|---|---|---|---|---|---|"]
-    lines += [table_row(name, check_planted(path)) for name, path in kinds(folder)]
+    for name, path in followed(kinds(folder), "files"):
+        with telling(None):
+            lines.append(table_row(name, check_planted(path)))
     return "\n".join(lines) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import json
 import re
 from collections.abc import Iterator
@@ -53,7 +54,11 @@ OUTPUTS = {
     "table1": ("table1",),
     "audit": ("audit docs/how-to/transcript.jsonl",),
     "doctor": ("doctor",),
+    "inspect": ("inspect toy_models/byte-llama/target toy_models/byte-llama/head",),
+    "empirical": ("empirical --m 1 --tokens 20 --draws 20 --contexts 20 --fault residual-from-p",),
+    "precision": ("precision --rows 20 --vocab 16",),
 }
+NEEDS_TORCH = ("inspect", "empirical", "precision")
 
 
 def validator(name: str) -> Any:
@@ -75,13 +80,15 @@ def test_schemas_are_schemas_and_published(name: str) -> None:
 
 
 def test_every_output_has_a_schema() -> None:
-    assert set(SCHEMAS) == {*OUTPUTS, "model", "certificate", "transcript-line"}
+    assert set(SCHEMAS) == {*OUTPUTS, *CERTIFICATES, "model", "transcript-line"}
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
 def test_outputs_fit_and_broken_ones_do_not(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    if name in NEEDS_TORCH and importlib.util.find_spec("torch") is None:
+        pytest.skip("torch is not installed; `make test-models` runs this one")
     monkeypatch.chdir(ROOT)
     schema = validator(name)
     for command in OUTPUTS[name]:
@@ -184,13 +191,41 @@ def test_transcript_lines() -> None:
         assert not schema.is_valid({**line, **change}), change
 
 
-@pytest.mark.parametrize("flags", ["--vocab 3", "--model table-1 --depth 1 --budget 2 --proxy 1/4"])
-def test_certificates_fit(flags: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = tmp_path / "verdict.json"
-    run(["enumerate", *flags.split(), "--certificate", str(path)])
-    data, schema = json.loads(path.read_text()), validator("certificate")
-    assert [it.message for it in schema.iter_errors(data)] == []
-    for key in data:
-        assert not schema.is_valid({name: value for name, value in data.items() if name != key}), key
-    for what, broken in mutants(data):
-        assert not schema.is_valid(broken), what
+CERTIFICATES = {
+    "certificate": ("enumerate --vocab 3", "enumerate --model table-1 --depth 1 --budget 2 --proxy 1/4"),
+    "acceptance-certificate": (
+        "acceptance --vocab 4",
+        "acceptance compare --vocab 3 --depth 2",
+        "acceptance --target 1,0,2,1 --draft 1,1,1,1 --layer-only",
+    ),
+    "paths-certificate": (
+        "check docs/tutorial/verifier.py:verify --arrays numpy",
+        "check toy_models/sound/verifier_in_plain_python.py:verifier --arrays list --scope quick",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CERTIFICATES)
+def test_certificates_fit(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    for command in CERTIFICATES[name]:
+        path, schema = tmp_path / "verdict.json", validator(name)
+        run([*command.split(), "--certificate", str(path)])
+        data = json.loads(path.read_text())
+        assert [it.message for it in schema.iter_errors(data)] == []
+        for key in data:
+            assert not schema.is_valid({name: value for name, value in data.items() if name != key}), key
+        for what, broken in mutants(data):
+            assert not schema.is_valid(broken), what
+
+
+def test_every_schema_that_the_source_names_is_published() -> None:
+    """But for what a program stores for itself: states and finished pieces."""
+    named = {
+        found
+        for path in (ROOT / "rheo_verify").rglob("*.py")
+        for found in re.findall(r"[\"']rheo_verify/([a-z0-9-]+)[\"']", path.read_text())
+    }
+    assert named - {"audit-state", "search-state", "finished-piece"} == set(SCHEMAS) - {"model", "transcript-line"}
