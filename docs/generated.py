@@ -30,12 +30,16 @@ MARK = "<!-- generated when the site is built -->"
 
 
 def modules(floor: str) -> list[str]:
-    """The modules of a floor, in alphabetical order."""
-    found = []
-    for name in FLOORS[floor]:
-        found.append(f"rheo_verify.{name}")
-        folder = f"{next(iter(rheo_verify.__path__))}/{name}"
-        found += [f"rheo_verify.{name}.{it.name}" for it in pkgutil.iter_modules([folder]) if it.name not in INSIDE]
+    """The modules of a floor, in alphabetical order, those of a package after it."""
+    return [name for room in FLOORS[floor] for name in _inside(room)]
+
+
+def _inside(room: str) -> list[str]:
+    found = [f"rheo_verify.{room}"]
+    folder = f"{next(iter(rheo_verify.__path__))}/{room.replace('.', '/')}"
+    for it in pkgutil.iter_modules([folder]):
+        if it.name not in INSIDE:
+            found += _inside(f"{room}.{it.name}")
     return found
 
 
