@@ -46,7 +46,7 @@ test-packaging: setup ## build the wheel and the sdist, and use each in an empty
 test-lowest: ## the core with the oldest dependencies that are allowed (.ci/lowest.txt)
 	$(PYTHON) -m venv .venv-lowest
 	$(LOWEST)/pip install --quiet --editable '.[testing]' --constraint .ci/lowest.txt
-	$(LOWEST)/python -m pytest tests/test_engines.py tests/test_rules.py tests/test_model_files.py tests/test_cli.py \
+	$(LOWEST)/python -m pytest tests/test_engines.py tests/test_rules.py tests/test_model_files.py tests/test_terminal.py \
 	  tests/decoders tests/acceptance/test_optimal_acceptance.py
 
 docs: ## the documentation, warnings as errors, and its links: docs/_build/html

@@ -109,8 +109,9 @@ Level 3 needs `coqc` 8.16 with MathComp 1.15 (Debian: `coq`, `libcoq-mathcomp-ss
 How to read the Rocq files, file by file: [rocq/README.md](rocq/README.md). Above each theorem below stand the variables
 and hypotheses of the sections that it is in: they are part of the statement.
 
-**Certificates.** `enumerate --certificate FILE.v` writes one verdict as a file that `coqc` alone can check, and
-`--certificate FILE.json` as one for [check_certificate.py](check_certificate.py), which needs only Python.
+**Certificates.** `enumerate`, `acceptance`, `check` with `--certificate FILE.v` write one answer as a file that `coqc`
+alone can check, and with `--certificate FILE.json` as one for [check_certificate.py](check_certificate.py) (with
+[check_acceptance.py](check_acceptance.py) and [check_paths.py](check_paths.py) beside it), which needs only Python.
 """
 
 _TRUST = """## What is trusted, and what is not
@@ -126,7 +127,8 @@ _TRUST = """## What is trusted, and what is not
   neither: the solver's model is replayed by the exact engine.
 - Level 1 trusts the engine, which the tests hold against an independent brute force.
 - A certificate trusts Rocq's kernel with its virtual machine, or the small checker; and that the rows in it are the
-  model's. One that grows trees lazily rests on `eager_equals_lazy`, whose conditions it checks on the design.
+  model's. One that grows trees lazily rests on `eager_equals_lazy`, whose conditions it checks on the design. One of
+  `check` takes the paths of the code under test as given.
 - Nothing here speaks of floating-point code.
 """
 

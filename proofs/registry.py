@@ -152,10 +152,11 @@ CLAIMS = (
         "at the smallest lossy budget R*, the R*-th node sits in a sampled slot whose token, given T_{R*−1} and "
         "this slot, does not have law q̃; otherwise the rule is to blame",
         "–",
+        rocq=("blame", "blame_rule"),
         checks=((1, "bounded.trees:blame_finds_a_slot"),),
         seen="`enumerate` when refuted",
-        missing="no formal proof; by `adapted_growth` a design without an unfaithful slot is lossless under a rule "
-        "that meets the step condition, which is the contrapositive for R* itself",
+        missing="the theorems ask that every node hangs on the tree when it is added; a design whose pruned tree keeps "
+        "a node and not its parent (factors above 1) is level 1",
     ),
     Claim(
         "acceptance-rheo",
@@ -185,7 +186,7 @@ CLAIMS = (
         "*not always* Rheo ≥ RRSw: V = 4, m = 1, n = 3, p = (1, 0, 2, 1)/4, q uniform: 29/30 < 1, of the smallest "
         "common denominator; V ≤ 3 cannot occur",
         "D.3",
-        rocq=("rheo_versus_rrsw",),
+        rocq=("rheo_versus_rrsw", "rheo_at_least_rrsw", "rheo_at_least_rrsw_up_to_three"),
         checks=(
             (1, "bounded.acceptance:rheo_below_rrsw_at_four"),
             (1, "bounded.acceptance:rheo_at_least_rrsw_up_to_three"),
@@ -193,12 +194,11 @@ CLAIMS = (
         ),
         seen="`search`; `tests/acceptance/test_search.py`",
         says="the paper: Rheo ≥ RRSw “almost always”, under an approximation",
-        missing="that V ≤ 3 cannot occur is checked for denominators up to 4, and argued in "
-        "docs/explanation/acceptance.md",
         conditions="it holds for m = 0 (equal), n = m+1 (Rheo is the optimum) and n = V (both 1), hence for V ≤ 3",
         instance="V = 4, m = 1, n = 3, p = (1, 0, 2, 1)/4, q uniform: 29/30 < 1, the smallest; 471 of 39,368 pairs "
         "up to denominator 12",
         code="checks/search.py",
+        missing="that no smaller common denominator does is level 1, which goes through all of those instances",
     ),
     Claim(
         "single-draft-rates",
@@ -300,11 +300,16 @@ CLAIMS = (
         "T → 0. m = 0, *ε = 0*: q̂ one-hot at x₁ gives exactly the top-K tree. m = 1: *q̃* one-hot at x₂ gives "
         "top-K's tokens but another tree in general (*q̂ one-hot at x₁ leaves no sampled slot: top-K*)",
         "§5.4",
-        rocq=("cold_limit_0", "cold_limit_1", "cold_limit_1_none"),
+        rocq=(
+            "cold_limit_0",
+            "cold_limit_0_tree",
+            "cold_limit_1",
+            "cold_limit_1_other_tree",
+            "cold_limit_1_none",
+            "cold_limit_1_none_tree",
+        ),
         checks=((1, "bounded.instances:cold_limit"),),
         seen="`tests/acceptance/test_cold_limit.py`",
-        missing="the theorems speak of pools: that equal pools give equal trees is by definition, and that m = 1 gives "
-        "another tree in general is an instance in the tests",
         conditions="m ≥ 1: q̃ one-hot at x_{m+1} gives top-K's tokens in every pool",
         instance="q = (2, 1, 1)/4, m = 1, K = W = 3, D = 2, R = 6: another tree",
         code="checks/temperature.py",

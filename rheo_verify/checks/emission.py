@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rheo_verify.checks.layers import LayerLaws, reach
 from rheo_verify.drafting.tree import TokenPath, Tree
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, NextToken
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.laws import Law, push_forward
@@ -84,16 +85,18 @@ class Comparison:
     differences: tuple[Difference, ...]
 
 
-def compare(target: NextToken, context: Context, emission: Emission) -> Comparison:
+def compare(target: NextToken, context: Context, emission: Emission, limits: Limits | None = None) -> Comparison:
     """Compare, on all sequences at least as long as the longest emission, without listing them.
 
     Beyond a sequence that no emission passes through, both laws continue with the target's rows; so only the
-    sequences next to emissions need a look, and their differences are all there are.
+    sequences next to emissions need a look, and their differences are all there are. Raises `LimitReached` RV201.
     """
+    limits = limits or Limits()
     inner = {tokens[:length] for tokens in emission.law for length in range(len(tokens))}
     differences: list[Difference] = []
     stack: list[tuple[TokenPath, Rational, Rational]] = [((), ONE, ZERO)]
     while stack:
+        limits.check_time()
         tokens, expected, found = stack.pop()
         for token, probability in enumerate(target(context + tokens)):
             end = (*tokens, token)

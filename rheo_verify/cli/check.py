@@ -9,6 +9,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from rheo_verify.cli.certificates import add_certificate, check_name, write
 from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.errors import InputError
 
@@ -19,6 +20,7 @@ EXAMPLES = """examples:
   rheo_verify check my_package.sampling:verify --as verifier
   rheo_verify check my_file.py:generate --as decoder --temperature 0.5 --top-p 0.9
   rheo_verify check my_file.py:Sampler --as sampler --arrays numpy --json
+  rheo_verify check my_file.py:verify --arrays numpy --scope quick --certificate verdict.v
   rheo_verify check --planted toy_models/broken
 
 """
@@ -63,6 +65,7 @@ def add(subparsers: Any) -> None:
     )
     group.add_argument("--case", metavar="JSON", help="run a verifier on this case only (as printed, or a file)")
     group.add_argument("--path", metavar="CHOICES", help="with --case: show this one path, e.g. 1.0.2")
+    add_certificate(group, "the verdict's numbers")
     group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
     add_html_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -72,10 +75,16 @@ def add(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from rheo_verify.foreign import texts
+    from rheo_verify.foreign.evidence import keeping
+    from rheo_verify.foreign.paths_certificate import MOST_KEPT, paths_certificate
+    from rheo_verify.report.paths_certificate import to_json, to_rocq
 
     if args.html is not None and (args.planted or args.path):
         raise InputError("RV106", "--html is for one check: leave --planted and --path out")
     check_output("--html", args.html)
+    check_name(args.certificate)
+    if args.certificate and (args.planted or args.path):
+        raise InputError("RV701", "a certificate speaks of one check: leave --planted and --path out")
     if args.planted:
         from rheo_verify.foreign.planted import table
 
@@ -89,7 +98,11 @@ def run(args: argparse.Namespace) -> int:
     if args.case and args.path:
         sys.stdout.write(_one_path(code, args))
         return 0
-    report = check(code, args)
+    with keeping(MOST_KEPT) as kept:
+        report = check(code, args)
+    if args.certificate:
+        certificate = paths_certificate(report, kept.cases)
+        write(args.certificate, lambda: to_json(certificate), lambda: to_rocq(certificate), certificate.stated())
     if args.html is not None:
         from rheo_verify.report.html.check import to_html
 

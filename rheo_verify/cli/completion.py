@@ -18,6 +18,7 @@ It completes the installed commands rheo_verify and rheo-verify; bash loads it a
 exit codes:
   0  the script was printed
   2  no such shell
+  4  internal error
 """
 
 

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
-from rheo_verify.cli.files import add_html_argument, check_output, write_output
+from rheo_verify.cli.files import add_html_argument, check_output, write_output, write_unfinished
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError
 
@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   rheo_verify decoders
   rheo_verify decoders block-verification --vocab 3 --levels 3 --length 4
   rheo_verify decoders --model weather --json
+  rheo_verify decoders --html decoders.html
 
 The table's exit code is 0 if every decoder that should be lossless is, whatever the lossy ones do.
 """
@@ -67,14 +68,20 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _one(args: argparse.Namespace, model: Model, limits: Limits) -> tuple[int, str]:
-    from rheo_verify.checks.decoders import evaluate, total_variation_by_lenience, watched
+    from rheo_verify.checks.decoders import Unfinished, evaluate_in_time, total_variation_by_lenience, watched
     from rheo_verify.decoders.registry import entry
     from rheo_verify.report import decoders as report
     from rheo_verify.report.text import stdout_style
 
-    row = evaluate(entry(args.name), model, levels=args.levels, length=args.length, limits=limits)
+    row = evaluate_in_time(entry(args.name, model.vocab), model, limits, levels=args.levels, length=args.length)
+    if isinstance(row, Unfinished):
+        scope = (model, (), args.levels, args.length)
+        write_unfinished(args, row.why, row.covered)
+        unfinished = report.table_json([row], *scope) if args.json else report.unfinished_text(row, stdout_style())
+        return row.verdict.exit_code, unfinished
     growth = watched(model, row.context, row.decoder, limits)
-    curve = total_variation_by_lenience(model, levels=args.levels, length=args.length) if args.name == "lenient" else ()
+    scale = {"levels": args.levels, "length": args.length, "limits": limits}
+    curve = total_variation_by_lenience(model, **scale) if args.name == "lenient" else ()
     if args.html is not None:
         from rheo_verify.report.html.decoders import one_html
 

@@ -15,6 +15,7 @@ exit codes:
   0  the core, and every part named with --need, is there and works
   2  there is no part of that name
   3  something needed is missing; the output says how to install it
+  4  internal error
 """
 
 

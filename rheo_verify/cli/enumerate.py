@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
+from rheo_verify.cli.certificates import add_certificate, check_name, write
 from rheo_verify.cli.files import add_html_argument, check_output, write_output
-from rheo_verify.cli.messages import note
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
 
@@ -22,6 +21,7 @@ EXAMPLES = """examples:
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --proxy 1/4
   rheo_verify enumerate --vocab 8 --k 4 --beam 4 --depth 5 --budget 16 --method classes --json
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --certificate table-1.v
+  rheo_verify enumerate --model table-1 --budget 2 --depth 1 --proxy 1/4 --html table-1.html --svg table-1.svg
   rheo_verify enumerate --vocab 5 --depth 4 --method exhaustive --jobs 2 --checkpoint build/finished
 
 """
@@ -56,12 +56,7 @@ def add(subparsers: Any) -> None:
         metavar="N",
         help="form at most so many unpruned trees, else end as INCONCLUSIVE (exhaustive method)",
     )
-    group.add_argument(
-        "--certificate",
-        metavar="FILE",
-        help="write what others need to recheck the verdict: FILE.json (for proofs/check_certificate.py) or FILE.v "
-        "(self-contained, for coqc)",
-    )
+    add_certificate(group, "the verdict")
     add_html_argument(group)
     group.add_argument("--svg", metavar="FILE", help="also draw the class that the report shows, as SVG")
     group.add_argument("--json", action="store_true", help="print one JSON object")
@@ -82,8 +77,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("RV106", f"--time-limit {args.time_limit} must be a positive number of seconds")
     if args.max_trees is not None and args.max_trees < 1:
         raise InputError("RV106", f"--max-trees {args.max_trees} must be at least 1")
-    if args.certificate is not None and not args.certificate.endswith((".json", ".v")):
-        raise InputError("RV703", f"--certificate {args.certificate}: the name must end in .json or .v")
+    check_name(args.certificate)
     check_output("--html", args.html)
     check_output("--svg", args.svg)
     chosen = settings.from_arguments(args)
@@ -137,9 +131,4 @@ def _write_certificate(result: Enumeration, path: str) -> None:
     from rheo_verify.report.certificate_rocq import to_rocq
 
     certificate = certificate_of(result)
-    try:
-        Path(path).write_text(to_json(certificate) if path.endswith(".json") else to_rocq(certificate), "utf-8")
-    except OSError as error:
-        raise InputError("RV703", f"--certificate {path}: cannot be written ({error.strerror or error})") from None
-    how = f"coqc {path}" if path.endswith(".v") else f"python proofs/check_certificate.py {path}"
-    note(f"certificate written; recheck it with: {how}")
+    write(path, lambda: to_json(certificate), lambda: to_rocq(certificate))

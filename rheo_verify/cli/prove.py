@@ -8,6 +8,13 @@ from typing import Any
 
 from rheo_verify.cli.messages import Loudness, loudness
 
+EXAMPLES = """examples:
+  rheo_verify prove table-1 --level 1
+  rheo_verify prove lossless optimal-acceptance
+  rheo_verify prove --level 3 --json
+
+"""
+
 
 def add(subparsers: Any) -> None:
     """Register the command."""
@@ -19,7 +26,7 @@ def add(subparsers: Any) -> None:
         description="Run every check of a claim (default: of all claims): Rocq theorems (level 3, needs coqc with "
         "mathcomp), symbolic proofs (level 2, needs z3 and sympy), bounded sweeps (level 1), random instances (level "
         "0). What is not installed is said, and then the answer is inconclusive.",
-        epilog=EXIT_CODES,
+        epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="claim ids (docs/reference/claims.md); default: all")

@@ -17,6 +17,7 @@ HELP = """a replay string is SETTINGS:KIND:CHOICES, as printed by the other comm
 examples:
   rheo_verify replay vocab=6:class:2.0
   rheo_verify replay default:tree:1.2.3.2.3.2.1
+  rheo_verify replay default:tree:1.2.3.2.3.2.1 --svg tree.svg
 
 """
 

@@ -49,15 +49,21 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--support", type=int, metavar="S", help="truncate the sampling draft to its S best tokens")
 
 
-def add_design_arguments(parser: argparse.ArgumentParser) -> None:
-    """The parameters of the tree and the rule."""
-    group = parser.add_argument_group("tree and verification (SPEC 1.1 to 1.3)")
+def add_tree_arguments(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
+    """The sizes of the tree."""
+    group = parser.add_argument_group(title)
     number: dict[str, Any] = {"type": int, "metavar": "N"}
     group.add_argument("--m", help="lead tokens before the sampled one (default: 1)", **number)
     group.add_argument("--k", help="candidates of an expanded context, K (default: 3)", **number)
     group.add_argument("--beam", help="contexts expanded at each depth, W (default: 3)", **number)
     group.add_argument("--depth", help="depth of the tree, D (default: 3)", **number)
     group.add_argument("--budget", help="nodes kept, R (default: 6)", **number)
+    return group
+
+
+def add_design_arguments(parser: argparse.ArgumentParser) -> None:
+    """The parameters of the tree and the rule."""
+    group = add_tree_arguments(parser, "tree and verification (SPEC 1.1 to 1.3)")
     group.add_argument("--proxy", metavar="P", help="the sampled slot's factor: rheo, raw, or a constant like 1/4")
     group.add_argument("--epsilon", metavar="E", help="added to q(x1) when m = 0, a rational (default: 0)")
     rules = ("rheo", "rrsw", "topk", "optimal-transport")

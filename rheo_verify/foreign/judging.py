@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rheo_verify.foreign.cases import Case
+from rheo_verify.foreign.evidence import Evidence, PathRecord, keep
 from rheo_verify.foreign.reports import Difference, Finding
 from rheo_verify.models.model import Context
 from rheo_verify.probability.distributions import Row
@@ -32,16 +33,22 @@ class Tally:
 
     law: Law[tuple[int, ...]] = field(default_factory=dict)
     breaches: dict[str, tuple[Rational, str, str]] = field(default_factory=dict)
-    paths: int = 0
+    trail: list[PathRecord] = field(default_factory=list)
+
+    @property
+    def paths(self) -> int:
+        """How many there are."""
+        return len(self.trail)
 
     def add(
         self, outcome: tuple[int, ...] | None, breaches: Sequence[Breach], probability: Rational, choices: Any
     ) -> None:
         """One path: what it emitted (None if nothing could be read) and what it broke."""
-        self.paths += 1
+        broken = {breach.code: breach for breach in reversed(breaches)}  # a path breaks each contract once
+        self.trail.append(PathRecord(probability, tuple(choices), outcome, tuple(sorted(broken))))
         if outcome is not None:
             self.law[outcome] = self.law.get(outcome, ZERO) + probability
-        for breach in breaches:
+        for breach in broken.values():
             mass, message, replay = self.breaches.get(breach.code, (ZERO, breach.message, choices_text(choices)))
             self.breaches[breach.code] = (mass + probability, message, replay)
 
@@ -111,6 +118,8 @@ def findings(
         )
         message = f"the law of the emitted tokens is not the target's: total variation {decimal(distance, 6)}"
         result.append(Finding("RV401", message, case, data, distance, "-", distance, differences))
+    shown = {finding.code: finding.probability for finding in result}
+    keep(Evidence(case, data, expected, tuple(tally.trail), distance, threshold, shown))
     return sorted(result, key=lambda finding: RANK.index(finding.code) if finding.code in RANK else len(RANK))
 
 

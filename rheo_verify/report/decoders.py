@@ -15,6 +15,7 @@ from rheo_verify.report.text import Style, both, count
 
 SCHEMA = {"schema": "rheo_verify/decoders", "version": 1}
 SHOWN = 6
+NOT_WATCHED = "not watched: the drafting has too many outcomes to be watched, or no time was left"
 WHAT_BROKE = {
     "emission": "averaged over that, the law of what is emitted is not the target's",
     "descent": "averaged over that, a sibling is reached with another probability than before",
@@ -47,7 +48,7 @@ def table_text(rows: Sequence[Row], model: Model, context: Context, levels: int,
 def _line(row: Row, wide: bool, style: Style) -> str:
     begin = f"{row.entry.name:<24}{style.verdict(row.verdict, 13)}"
     if isinstance(row, Unfinished):
-        return f"{begin}  {row.why}"
+        return f"{begin}  {row.why}: {row.covered}"
     accepted = " ".join(decimal(p, 3) for p in row.accepted_by_depth) or "-"
     cells = [f"{short(row.total_variation):>8}{decimal(row.tokens_per_cycle, 3):>8}  {accepted:<14}"]
     if wide:
@@ -93,7 +94,7 @@ def blame(row: Evaluation) -> str:
     assert row.blame is not None
     growth, model = row.blame.growth, row.model
     if growth is None or growth.blamed is None:
-        return f"the cycle after {model.phrase(row.blame.context)} (its drafting has too many outcomes to be watched)"
+        return f"the cycle after {model.phrase(row.blame.context)} ({NOT_WATCHED})"
     step = growth.blamed
     where = model.phrase(row.blame.context + step.tokens)
     if growth.culprit == "slot":
@@ -126,6 +127,11 @@ def _odd(row: Evaluation) -> str:
     if row.entry.lossless:
         return f"{row.entry.name} is expected to be lossless"
     return f"{row.entry.name} is lossy in general, but does no harm on this model"
+
+
+def unfinished_text(row: Unfinished, style: Style) -> str:
+    """One decoder that a limit ended."""
+    return f"{style.strong(row.entry.name)}\n\n{style.verdict(row.verdict)}: {row.why}; {row.covered}\n"
 
 
 def one_text(row: Evaluation, growth: AdaptedGrowth | None, curve: Curve, style: Style) -> str:
@@ -166,7 +172,7 @@ def one_text(row: Evaluation, growth: AdaptedGrowth | None, curve: Curve, style:
 def growth_words(growth: AdaptedGrowth | None, row: Evaluation) -> str:
     """What was seen of how the tree is revealed, in a sentence."""
     if growth is None:
-        return "not watched: the drafting has too many outcomes on this model (claim adapted-growth not checked)"
+        return f"{NOT_WATCHED} (claim adapted-growth not checked)"
     seen = f"{count(growth.pasts, 'past')} and {count(growth.steps, 'next slot')} after {row.model.phrase(row.context)}"
     if growth.unfaithful:
         slots = count(len(growth.unfaithful), "slot")
@@ -228,7 +234,7 @@ def _row_data(row: Row) -> dict[str, Any]:
         "source": row.entry.source,
     }
     if isinstance(row, Unfinished):
-        return data | {"why": row.why}
+        return data | {"why": row.why, "covered": row.covered}
     data |= {
         "total_variation": text(row.total_variation),
         "tokens_per_cycle": text(row.tokens_per_cycle),

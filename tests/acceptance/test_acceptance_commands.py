@@ -208,3 +208,48 @@ def test_search_stopped_and_taken_up_again(capsys, tmp_path):
     assert run(given) == 0
     assert capsys.readouterr().out == resumed
     assert run(["search", "--where", "rrsw < rheo", *state]) == 2
+
+
+def test_empty_entries_are_refused(capsys):
+    for row in ("1,,1", ",1,1", "1,1,", "", " "):
+        assert run(["acceptance", "--target", row, "--draft", "1,1,1"]) == 2
+        assert "no entry left empty" in capsys.readouterr().err
+    assert run(["acceptance", "compare", "--temperatures", "1,,1/2"]) == 2
+    assert run(["acceptance", "--target", "1, 2  1", "--draft", "1 1 1", "--layer-only"]) == 0
+
+
+def test_compare_has_no_layer_only(capsys):
+    assert run(["acceptance", "compare", "--layer-only"]) == 2
+    assert "--layer-only" in capsys.readouterr().err
+
+
+def test_a_comparison_that_a_limit_ends_keeps_what_is_finished(capsys, monkeypatch):
+    class Clock:
+        looks = 0
+
+        def monotonic(self):
+            self.looks += 1
+            return float(self.looks)
+
+    clock = Clock()
+    monkeypatch.setattr("rheo_verify.limits.time", clock)
+    monkeypatch.setattr("rheo_verify.cli.acceptance.time", Clock())
+    assert run(["acceptance", "compare", "--temperatures", "1", "--time-limit", "1000000", "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert whole["unfinished"] is None
+    steps, kept = clock.looks, set()
+    for share in (1, 4, 9):
+        clock.looks = 0
+        assert (
+            run(["acceptance", "compare", "--temperatures", "1", "--time-limit", str(steps * share / 10), "--json"])
+            == 3
+        )
+        found = json.loads(capsys.readouterr().out)
+        assert found["decoders"] == whole["decoders"][: len(found["decoders"])]
+        finished = f"{len(found['decoders'])} decoder"
+        assert found["unfinished"]["covered"].startswith(finished)
+        kept.add(len(found["decoders"]))
+    assert len(kept) > 1
+    clock.looks = 0
+    assert run(["acceptance", "compare", "--time-limit", str(steps * 0.4)]) == 3
+    assert "the rest is not shown" in " ".join(capsys.readouterr().out.split())

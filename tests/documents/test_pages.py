@@ -62,6 +62,17 @@ def test_a_broken_link_is_found() -> None:
     assert broken_links(page, text) == ["index.md: nowhere.md", "index.md: index.md#nowhere"]
 
 
+def test_the_check_of_the_built_site_finds_what_is_broken(tmp_path: Path) -> None:
+    check_site = load(DOCS / "check_site.py")
+    (tmp_path / "a.html").write_text(
+        '<h1 id="x"></h1><a href="#x"></a><a href="b/c.html#y"></a><a href="https://x.org/z"></a><img src="no.svg">'
+        '<a href="b/c.html#z"></a><a href="d.html"></a>'
+    )
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "c.html").write_text('<p id="y"><a href="../a.html#x"></a></p>')
+    assert check_site.broken(tmp_path) == ["a.html: no.svg", "a.html: b/c.html#z", "a.html: d.html"]
+
+
 def test_every_page_is_reached_from_the_index() -> None:
     """By the tables of contents, which the site's side bar is made of."""
     reached, todo = set(), [DOCS / "index.md"]
