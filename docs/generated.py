@@ -30,18 +30,6 @@ MARK = "<!-- generated when the site is built -->"
 
 
 def modules(floor: str) -> list[str]:
-<<<<<<< HEAD
-    """The modules of a floor, in alphabetical order, those of a package after it."""
-    return [name for room in FLOORS[floor] for name in _inside(room)]
-
-
-def _inside(room: str) -> list[str]:
-    found = [f"rheo_verify.{room}"]
-    folder = f"{next(iter(rheo_verify.__path__))}/{room.replace('.', '/')}"
-    for it in pkgutil.iter_modules([folder]):
-        if it.name not in INSIDE:
-            found += _inside(f"{room}.{it.name}")
-=======
     """The modules of a floor, and of folders in it, in alphabetical order."""
     found = []
     for name in FLOORS[floor]:
@@ -51,7 +39,6 @@ def _inside(room: str) -> list[str]:
             full,
             *(it.name for it in pkgutil.walk_packages([folder], f"{full}.") if _stem(it.name) not in INSIDE),
         ]
->>>>>>> main
     return found
 
 
