@@ -12,7 +12,7 @@ import pathlib
 import sys
 from fractions import Fraction
 
-CODES = {"RV405", "RV406", "RV407", "RV408", "RV409", "RV410"}
+CODES = {"RV405", "RV406", "RV407", "RV408", "RV409", "RV410", "RV413"}
 
 
 def need(holds, what):

@@ -49,7 +49,9 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("--logits", action="store_true", help="hand over logarithms of probabilities")
     parser.add_argument("--probabilities", action="store_true", help="a sampler is given probabilities, not logits")
-    parser.add_argument("--in-place", action="store_true", help="the verifier may write into its arguments")
+    parser.add_argument(
+        "--in-place", action="store_true", help="a verifier may write into its arguments, a decoder into the prompt"
+    )
     group = parser.add_argument_group("processing (sampler and decoder): the target law is the processed one")
     group.add_argument("--temperature", type=float, metavar="T")
     group.add_argument("--top-k", type=int, metavar="K")
@@ -63,7 +65,7 @@ def add(subparsers: Any) -> None:
     group.add_argument(
         "--length", type=int, metavar="N", help="tokens whose joint law is compared (decoder; default: 3)"
     )
-    group.add_argument("--case", metavar="JSON", help="run a verifier on this case only (as printed, or a file)")
+    group.add_argument("--case", metavar="JSON", help="run on this case only: JSON as --json gives it, or a file")
     group.add_argument("--path", metavar="CHOICES", help="with --case: show this one path, e.g. 1.0.2")
     add_certificate(group, "the verdict's numbers")
     group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
@@ -77,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.foreign import texts
     from rheo_verify.foreign.evidence import keeping
     from rheo_verify.foreign.paths_certificate import MOST_KEPT, paths_certificate
+    from rheo_verify.foreign.recipes import check_path
     from rheo_verify.report.paths_certificate import to_json, to_rocq
 
     if args.html is not None and (args.planted or args.path):
@@ -92,12 +95,11 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not args.code:
         raise InputError("RV106", "name what to check: MODULE:FUNCTION or FILE.py:FUNCTION")
-    code = load(args.code)
     if args.path and not args.case:
         raise InputError("RV106", "--path needs --case")
-    if args.case and args.path:
-        sys.stdout.write(_one_path(code, args))
-        return 0
+    if args.path:
+        check_path(args.way, args.path)
+    code = load(args.code)
     with keeping(MOST_KEPT) as kept:
         report = check(code, args)
     if args.certificate:
@@ -106,12 +108,11 @@ def run(args: argparse.Namespace) -> int:
     if args.html is not None:
         from rheo_verify.report.html.check import to_html
 
-        page = to_html(report, _paths(code, report, args), _command(args), args.command_line)
-        write_output("--html", args.html, page)
+        write_output("--html", args.html, to_html(report, _paths(code, report, args), args.code, args.command_line))
     sys.stdout.write(
-        json.dumps(texts.report_json(report), indent=1) + "\n"
+        json.dumps(texts.report_json(report, args.code), indent=1) + "\n"
         if args.json
-        else texts.report_text(report, _command(args))
+        else texts.report_text(report, args.code)
     )
     code_number: int = report.verdict.exit_code
     return code_number
@@ -125,24 +126,35 @@ def check(code: Any, args: argparse.Namespace) -> Any:
     from rheo_verify.foreign.verifier import check_verifier
 
     processing = _processing(args)
-    common = {"arrays": args.arrays or "torch", "dtype": args.dtype}
+    case = _read_case(args.case) if args.case else None
+    common = {"arrays": args.arrays or "torch", "dtype": args.dtype, "case": case, "path": args.path}
     if args.way in ("verifier", "coins") and processing.options():
         raise InputError(
             "RV106", f"a {args.way} is given rows that are already processed: leave {processing.options()} out"
         )
     if args.way == "verifier":
-        case = _read_case(args.case) if args.case else None
         scope = Scope.read(args.scope)
-        return check_verifier(code, **common, logits=args.logits, scope=scope, in_place=args.in_place, case=case)
+        return check_verifier(code, **common, logits=args.logits, scope=scope, in_place=args.in_place)
     if args.way == "sampler":
         scope = Scope.read(args.scope)
         return check_sampler(code, **common, logits=not args.probabilities, processing=processing, scope=scope)
     if args.way == "decoder":
         limits = DecoderScope.read(args.scope, batch=args.batch, length=args.length)
-        return check_decoder(code, **common, logits=args.logits, processing=processing, scope=limits)
+        return check_decoder(
+            code, **common, logits=args.logits, processing=processing, scope=limits, in_place=args.in_place
+        )
     from rheo_verify.foreign.coins import check_coins
 
     return check_coins(code, **common, scope=Scope.read(args.scope or "small"))
+
+
+def replay(written: str) -> Any:
+    """The report of one case and one path that a replay string names. Raises `InputError` RV109, RV103."""
+    from rheo_verify.foreign.recipes import read_recipe
+    from rheo_verify.foreign.rerunning import rerun
+
+    recipe = read_recipe(written)
+    return rerun(load(recipe.code), recipe)
 
 
 def load(where: str) -> Any:
@@ -200,7 +212,7 @@ def _processing(args: argparse.Namespace) -> Processing:
 
 
 def _read_case(written: str) -> Any:
-    from rheo_verify.foreign.cases import read_case
+    from rheo_verify.foreign.cases import parse_case
 
     if os.path.exists(written):
         try:
@@ -208,27 +220,4 @@ def _read_case(written: str) -> Any:
                 written = file.read()
         except (OSError, UnicodeDecodeError) as error:
             raise InputError("RV120", f"--case {written}: cannot be read ({error})") from None
-    try:
-        data = json.loads(written)
-        return read_case(data)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError("RV104", f"--case: not a case: {error}") from None
-
-
-def _one_path(code: Any, args: argparse.Namespace) -> str:
-    from rheo_verify.foreign.verifier import one_path
-    from rheo_verify.probability.replay import read_choices
-
-    if args.way != "verifier":
-        raise InputError("RV106", "--path is for verifiers")
-    case = _read_case(args.case)
-    return one_path(
-        code, case, read_choices(args.path), arrays=args.arrays or "torch", logits=args.logits, dtype=args.dtype
-    )
-
-
-def _command(args: argparse.Namespace) -> str:
-    parts = ["rheo_verify check", args.code, "--as", args.way]
-    parts += ["--arrays", args.arrays] if args.arrays else []
-    parts += ["--logits"] if args.logits else []
-    return " ".join(parts) if args.way == "verifier" else ""
+    return parse_case(written)

@@ -10,11 +10,11 @@ from typing import Any
 from rheo_verify.foreign.answering import answering
 from rheo_verify.foreign.arrays_in_out import Maker
 from rheo_verify.foreign.cases import Case
-from rheo_verify.foreign.decoder import DecoderRun, DecoderSetting
+from rheo_verify.foreign.decoder import DecoderSetting, DecoderTrial
 from rheo_verify.foreign.judging import Breach
 from rheo_verify.foreign.refusal import user_line
 from rheo_verify.foreign.state import Rebuilder
-from rheo_verify.foreign.verifier import VerifierCase
+from rheo_verify.foreign.verifier import VerifierTrial
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.enumeration import Path, enumerate_paths
 from rheo_verify.probability.rationals import Rational, ratio, total
@@ -72,14 +72,14 @@ def verifier_paths(
 ) -> tuple[SeenPath, ...]:
     """Every path of a verifier on one case (at most 20,000 of them), most probable first."""
     with answering(code) as door:
-        run = VerifierCase(door, Rebuilder(code), case, Maker(arrays, logits, dtype), in_place).run
+        run = VerifierTrial(door, Rebuilder(code), case, Maker(arrays, logits, dtype), in_place).run
         return _paths(run, case.drafts)
 
 
 def decoder_paths(code: Callable[..., Any], case: Case, setting: DecoderSetting) -> tuple[SeenPath, ...]:
     """The same of a decoding loop; the code draws its own drafts."""
     with answering(code) as door:
-        return _paths(DecoderRun(door, Rebuilder(code), case, setting).run, 0)
+        return _paths(DecoderTrial(door, Rebuilder(code), case, setting).run, 0)
 
 
 def _seen(path: Path[Any]) -> SeenPath:

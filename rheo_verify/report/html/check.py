@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.foreign import texts
 from rheo_verify.foreign.paths import Question, SeenPath
+from rheo_verify.foreign.recipes import WAYS
 from rheo_verify.foreign.reports import CheckReport, Difference, Finding
 from rheo_verify.probability.rationals import decimal
 from rheo_verify.report.html.bars import Pair, compared
@@ -25,18 +25,20 @@ SENTENCES = {
 }
 
 
-def to_html(report: CheckReport, paths: Sequence[SeenPath], again: str, command: str) -> str:
-    """One self-contained page. `paths` are those of the first finding's case; `again`, a command that checks it."""
+def to_html(report: CheckReport, paths: Sequence[SeenPath], found_at: str, command: str) -> str:
+    """One self-contained page. `paths`: those of the first finding's case; `found_at`: ``MODULE:NAME`` of the code."""
     first = report.findings[0] if report.findings else None
     sentence = f"{first.code}: {first.message}" if first else SENTENCES[report.verdict]
     head = banner(report.verdict, sentence, "rheo_verify check", join(report.way, " ", tag("b", report.name)))
     head.append(facts(_facts(report)))
     parts = []
     if first is not None:
-        parts.append(Part("counterexample", "The smallest counterexample", _finding(first, again)))
+        parts.append(Part("counterexample", "The smallest counterexample", _finding(report, first, found_at)))
         if paths:
             parts.append(Part("paths", "Its paths", _paths(report, paths)))
-        others = [[tag("h3", f"{it.code}: {it.message}"), *_finding(it, again)] for it in report.findings[1:]]
+        others = [
+            [tag("h3", f"{it.code}: {it.message}"), *_finding(report, it, found_at)] for it in report.findings[1:]
+        ]
         if others:
             parts.append(Part("more", "What else is wrong there", others))
     if report.warnings:
@@ -63,7 +65,7 @@ def done(report: CheckReport) -> str:
     )
 
 
-def _finding(finding: Finding, again: str) -> list[Inside]:
+def _finding(report: CheckReport, finding: Finding, found_at: str) -> list[Inside]:
     parts: list[Inside] = []
     if finding.code in texts.HINTS:
         parts.append(tag("p", tag("b", "Hint: "), texts.HINTS[finding.code], "."))
@@ -72,10 +74,11 @@ def _finding(finding: Finding, again: str) -> list[Inside]:
     if finding.differences:
         parts.append(differences(finding))
     parts.append(_case(finding))
-    if again:
-        path = f" --path {finding.replay}" if finding.replay != "-" else ""
-        line = f"{again} --case '{json.dumps(finding.data)}'{path}"
-        parts += [tag("p", "This case again:", class_="label"), code(line)]
+    if found_at and report.way in WAYS:
+        parts += [
+            tag("p", "This case again, a path of it step by step:", class_="label"),
+            code(texts.again(report, finding, found_at)),
+        ]
     return parts
 
 
