@@ -20,6 +20,7 @@ EXAMPLES = """examples:
   rheo_verify decoders
   rheo_verify decoders block-verification --vocab 3 --levels 3 --length 4
   rheo_verify decoders --model weather --json
+  rheo_verify decoders --html decoders.html
 
 The table's exit code is 0 if every decoder that should be lossless is, whatever the lossy ones do.
 """

@@ -21,6 +21,7 @@ EXAMPLES = """examples:
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --proxy 1/4
   rheo_verify enumerate --vocab 8 --k 4 --beam 4 --depth 5 --budget 16 --method classes --json
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --certificate table-1.v
+  rheo_verify enumerate --model table-1 --budget 2 --depth 1 --proxy 1/4 --html table-1.html --svg table-1.svg
   rheo_verify enumerate --vocab 5 --depth 4 --method exhaustive --jobs 2 --checkpoint build/finished
 
 """

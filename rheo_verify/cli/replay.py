@@ -21,6 +21,7 @@ options and the case; the case is enumerated again, one path is walked through, 
 examples:
   rheo_verify replay vocab=6:class:2.0
   rheo_verify replay default:tree:1.2.3.2.3.2.1
+  rheo_verify replay default:tree:1.2.3.2.3.2.1 --svg tree.svg
   rheo_verify replay mine.py:verify,arrays=list,target=1/2+1/2_0+1,draft=0+1:verifier:1.1.0
 
 """
@@ -49,9 +50,12 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.report import walkthrough as report
     from rheo_verify.report.text import stdout_style
 
-    check_output("--svg", args.svg)
     parts = args.string.rsplit(":", 2)
-    if parts[-2:-1] and parts[-2] in WAYS:
+    foreign = parts[-2:-1] and parts[-2] in WAYS
+    if foreign and args.svg is not None:
+        raise InputError("RV106", "--svg draws a tree: a path of foreign code has none")
+    check_output("--svg", args.svg)
+    if foreign:
         return _foreign(args.string)
     if len(parts) != 3 or parts[1] not in ("class", "tree"):
         raise InputError("RV109", f"{args.string!r} is not a replay string like vocab=6,m=1:class:2.0 (see --help)")

@@ -186,6 +186,11 @@ def test_a_picture_that_cannot_be_written_is_refused(place: str, capsys: pytest.
         assert "RV122: --svg" in err
 
 
+def test_a_path_of_foreign_code_has_no_tree_to_draw(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["replay", "mine.py:verify,arrays=list,target=1/2+1/2_0+1,draft=0+1:verifier:1", "--svg", "x.svg"]) == 2
+    assert "RV106: --svg draws a tree" in capsys.readouterr().err
+
+
 def test_a_node_above_its_parent_is_drawn_or_left_out_but_never_fails() -> None:
     model = context_free(distribution([1, 1]), distribution([1, 1]))
     orphan = Node((1, 1), (0, 0), "lead", ONE)

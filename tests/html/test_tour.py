@@ -29,10 +29,23 @@ def execute() -> Any:
         nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": folder}}).execute()
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
+        if "outputs" in cell:
+            cell.outputs = _joined(cell.outputs)
         for output in cell.get("outputs", ()):
             for kind, shown in output.get("data", {}).items():
                 output["data"][kind] = HERE.sub("", shown) if isinstance(shown, str) else shown
     return notebook
+
+
+def _joined(outputs: list[Any]) -> list[Any]:
+    """What a cell prints comes in pieces of any size: here it is one."""
+    joined: list[Any] = []
+    for output in outputs:
+        if joined and output.output_type == joined[-1].output_type == "stream" and output.name == joined[-1].name:
+            joined[-1].text += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def shown(notebook: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from rheo_verify.report.html.markup import Inside, Markup, escape, join, tag
 from rheo_verify.report.html.numbers import number
 from rheo_verify.report.html.page import Part, banner, code, facts, page
 from rheo_verify.report.html.tables import Cell, table
+from rheo_verify.report.text import count
 
 MOST_ROWS, MOST_PATHS, MOST_ANSWERS = 24, 60, 12
 SENTENCES = {
@@ -25,7 +26,7 @@ SENTENCES = {
 
 
 def to_html(report: CheckReport, paths: Sequence[SeenPath], found_at: str, command: str) -> str:
-    """One self-contained page. `paths` are those of the first finding's case; `found_at` is ``MODULE:NAME``."""
+    """One self-contained page. `paths`: those of the first finding's case; `found_at`: ``MODULE:NAME`` of the code."""
     first = report.findings[0] if report.findings else None
     sentence = f"{first.code}: {first.message}" if first else SENTENCES[report.verdict]
     head = banner(report.verdict, sentence, "rheo_verify check", join(report.way, " ", tag("b", report.name)))
@@ -50,7 +51,7 @@ def to_html(report: CheckReport, paths: Sequence[SeenPath], found_at: str, comma
 def _facts(report: CheckReport) -> list[tuple[str, Inside]]:
     return [
         ("Scope", report.scope),
-        ("Counts", f"{report.cases:,} cases, {report.paths:,} paths, each enumerated exactly"),
+        ("Counts", f"{count(report.cases, 'case')}, {count(report.paths, 'path')}, each enumerated exactly"),
         ("Threshold", f"total variation {report.threshold:g} (rounding of the code's own arithmetic)"),
         ("Not said", report.not_covered),
     ]
@@ -59,8 +60,8 @@ def _facts(report: CheckReport) -> list[tuple[str, Inside]]:
 def done(report: CheckReport) -> str:
     """What was done, in a sentence or two."""
     return (
-        f"The code ran {report.paths:,} times, once for every way its random calls can be answered, on "
-        f"{report.cases:,} cases. On each, the law of what it emits was compared with the target's."
+        f"The code ran {count(report.paths, 'time')}, once for every way its random calls can be answered, on "
+        f"{count(report.cases, 'case')}. On each, the law of what it emits was compared with the target's."
     )
 
 

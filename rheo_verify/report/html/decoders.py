@@ -126,7 +126,7 @@ def _numbers(row: Evaluation) -> Markup:
     if row.optimum is not None:
         items.append(("Optimum", join(number(row.optimum), " at the root: no rule can accept more of these drafts")))
     items.append(("Calls", join(number(row.target_calls), f" of the target for {row.length} tokens")))
-    items.append(("Paths", f"{row.paths:,} outcomes told apart"))
+    items.append(("Paths", f"{count(row.paths, 'outcome')} told apart"))
     return facts(items)
 
 
