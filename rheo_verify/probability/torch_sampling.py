@@ -15,6 +15,9 @@ from rheo_verify.errors import MisuseError
 from rheo_verify.probability.arrays import is_torch
 from rheo_verify.probability.sampling import SampleChance
 
+_BELOW_ONE = 1 - 2.0**-52
+"""The product of a mass and this rounds to less than the mass; of a mass and 1 - 2^-53 it may not."""
+
 
 class TorchChance:
     """A `Chance` that draws on the device where the weights lie; one transfer back a choice.
@@ -37,6 +40,15 @@ class TorchChance:
     def flip(self, yes: Any, no: Any) -> bool:
         """See `Chance`."""
         return self.choose((yes, no)) == 0
+
+    def choose_rows(self, weights: Any) -> Any:
+        """See `RowChance`: the inverse of the cumulative sum, nothing brought back from the device."""
+        import torch
+
+        cumulative = weights.to(torch.float64).cumsum(-1)
+        points = torch.from_numpy(np.minimum(self.generator.random((len(weights), 1)), _BELOW_ONE))
+        # Right of the point, which lies below the whole mass: a token of weight zero is never hit.
+        return torch.searchsorted(cumulative, cumulative[:, -1:] * points.to(weights.device), right=True)[:, 0]
 
     def _choose_tensor(self, weights: Any) -> int:
         import torch

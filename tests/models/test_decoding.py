@@ -59,7 +59,7 @@ def test_draft_rows_do_not_depend_on_how_the_context_was_reached() -> None:
 
 def test_a_node_sees_its_ancestors_and_itself() -> None:
     live = decoding(seed=1)
-    tree, _ = live.draft()
+    tree = live.draft().tree
     mask = tree_mask(tree)
     paths = [(), *(node.tokens for node in tree)]
     for i, below in enumerate(paths):

@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from rheo_verify.checks.planted import planted
-from rheo_verify.checks.real_layers import check_layers, rank_pools
+from rheo_verify.checks.real_layers import check_layers
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.pool import pool_at
+from rheo_verify.drafting.ranks import rank_pools
 from rheo_verify.models.model import Model, from_functions
 from rheo_verify.models.rows import DraftRows, RowSettings, draft_rows, stable_top, target_rows
 from rheo_verify.probability.distributions import normalise
