@@ -13,6 +13,7 @@ from rheo_verify.models.eagle3_head import (
     features_to_hidden,
     head_forward,
     head_logits,
+    rotation_at,
 )
 
 Tensor = Any
@@ -45,7 +46,7 @@ class HeadState:
                 self.head,
                 torch.tensor(list(tokens), device=device),
                 features_to_hidden(self.head, features.to(device, self.head.weights["fc.weight"].dtype)),
-                torch.arange(past, past + len(tokens), device=device),
+                rotation_at(self.head, past, len(tokens)),
                 self.prefix,
                 causal_mask(len(tokens), past, device),
             )
@@ -74,7 +75,7 @@ class HeadState:
                 self.head,
                 tokens,
                 self._states[parents],
-                torch.full((count,), past - 1 + self._depth, device=tokens.device),
+                rotation_at(self.head, past - 1 + self._depth, 1),
                 self.prefix if self._tree is None else self.prefix.joined(self._tree),
                 torch.nn.functional.pad(self._seen, (past, 0), value=True),
             )

@@ -26,5 +26,8 @@ class Chance(Protocol):
 class RowChance(Chance, Protocol):
     """A `Chance` that also answers a batch of questions at once."""
 
-    def choose_rows(self, weights: Any) -> Any:
-        """For weights [n, V] an index for each row, [n], drawn independently; V for a row without mass."""
+    def choose_rows(self, cumulative: Any) -> Any:
+        """An index for each row, [n], drawn independently. `cumulative` [n, V]: the weights' running sums.
+
+        V for a row without mass.
+        """

@@ -6,7 +6,7 @@ functions of `distributions` take these rows beside tuples, so that the drafting
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,16 +84,14 @@ class SparseRow:
 class TailRow:
     """One row of a batch on a device, its first `lead` entries left out: a law that need not leave the device.
 
-    tokens, weights: tensors [n, S], not normalised; row: which of the n.
+    batch: gives tokens and weights, tensors [n, S] each, not normalised; row: which of the n.
     """
 
-    tokens: Any
-    weights: Any
+    batch: Callable[[], tuple[Any, Any]]
     row: int
     lead: int
 
     def dense(self, like: Any) -> Any:
         """The law over all of the vocabulary, of the type and on the device of `like` [V]."""
-        weights = self.weights[self.row, self.lead :]
-        tokens = self.tokens[self.row, self.lead :]
+        tokens, weights = (it[self.row, self.lead :] for it in self.batch())
         return like.new_zeros(like.shape).index_put_((tokens,), (weights / weights.sum()).to(like.dtype))
