@@ -46,7 +46,11 @@ class Cycle:
 
     def row(self, path: TokenPath) -> Any:
         """The target's row after a path of drafted tokens."""
-        return self.rows[0 if not path else 1 + self.places[path]]
+        return self.rows[self.place(path)]
+
+    def place(self, path: TokenPath) -> int:
+        """The index of that row, in `rows` and in `logits`."""
+        return 1 + self.places[path] if path else 0
 
     @property
     def places(self) -> dict[TokenPath, int]:

@@ -185,13 +185,18 @@ class Followed:
 
 
 def _coarse(logits: torch.Tensor) -> torch.Tensor:
-    return logits.round()  # ties within rows and between paths
+    return logits.round()  # ties within rows
+
+
+def _steps(logits: torch.Tensor) -> torch.Tensor:
+    """The same few values in every row: path scores tie across parents, and only the order of slots can decide."""
+    return -(logits.argsort(-1).argsort(-1) // 3).double()
 
 
 @pytest.mark.parametrize("m", [0, 1, 2, 5, 7])
 @pytest.mark.parametrize(
     ("temperature", "support", "spoil"),
-    [(1.0, 32, None), (1.0, 9, _coarse), (0.7, 32, _coarse), (0.0, 32, None), (0.003, 48, _coarse)],
+    [(1.0, 32, None), (1.0, 9, _coarse), (1.0, 32, _steps), (0.7, 32, _coarse), (0.0, 32, None), (0.003, 48, _coarse)],
 )
 def test_the_same_nodes_given_the_same_draws(
     monkeypatch: pytest.MonkeyPatch, m: int, temperature: float, support: int, spoil: Any
