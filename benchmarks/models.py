@@ -111,7 +111,8 @@ def drafting(name: str, state: HeadState, vocab: int, passes: int, device: torch
     for label, spent in times.items():
         ratio = median(ours / base for ours, base in zip(spent, times["topk"], strict=True)) - 1
         best = min(spent) / min(times["topk"]) - 1
-        print(f"  {label:10} median {1000 * median(spent):8.2f} ms  {ratio:+6.1%} (median of ratios)  {best:+6.1%} (best)")
+        words = f"{ratio:+6.1%} (median of ratios)  {best:+6.1%} (best)"
+        print(f"  {label:10} median {1000 * median(spent):8.2f} ms  {words}")
 
 
 def decoding(pair: Pair, prompt: list[int], tokens: int) -> None:

@@ -28,9 +28,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Plan:
-    """What to ask. tokens: emitted a design in the sampled check; draws: cycles at one fixed prompt; greedy: tokens
+    """What to ask. tokens: emitted a design in the sampled check; draws: cycles at one fixed prompt.
 
-    emitted at temperature 0, none if 0. leads: values of m. level: chance of a false alarm per design. fault: a planted one (`checks.planted`), or None.
+    greedy: tokens emitted at temperature 0, none if 0. leads: values of m. level: chance of a false alarm per design.
+    fault: a planted one (`checks.planted`), or None.
     """
 
     settings: RowSettings = field(default_factory=RowSettings)

@@ -88,9 +88,7 @@ def greedy_check(
     rounding = float((own - whole).abs().max())
     found = [
         Close(position, gap, emitted, mine)
-        for position, (gap, emitted, mine) in enumerate(
-            zip(gaps, text[begin:], first_best(own).tolist(), strict=True)
-        )
+        for position, (gap, emitted, mine) in enumerate(zip(gaps, text[begin:], first_best(own).tolist(), strict=True))
         if gap <= 4 * rounding or emitted != mine
     ]
     return GreedyCheck(tokens, rounding, float((tree - own).abs().max()), tuple(found))

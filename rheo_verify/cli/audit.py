@@ -41,7 +41,7 @@ def add(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="a transcript, JSON lines")
-    parser.add_argument("--state", metavar="STATE", help="read on from this file if it exists; written every second and at the end")
+    parser.add_argument("--state", metavar="STATE", help="read on from this file if there; written every second")
     parser.add_argument("--strict", action="store_true", help="end at the first line that cannot be used")
     parser.add_argument("--level", type=float, default=0.01, help="chance of a false alarm (default: 0.01)")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the randomised transform (default: 0)")

@@ -75,8 +75,8 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.report.text import stdout_style
 
     if args.tokens < 1 or min(args.draws, args.greedy) < 0 or args.contexts < 2 or not 0 < args.level < 1:
-        text = "--tokens must be positive, --contexts at least 2, --draws and --greedy not negative, --level in (0, 1)"
-        raise InputError("RV106", text)
+        fault = "--tokens must be positive, --contexts at least 2, --draws and --greedy not negative, --level in (0, 1)"
+        raise InputError("RV106", fault)
     if args.device == "cpu":
         torch.set_num_threads(1)
     plan = Plan(

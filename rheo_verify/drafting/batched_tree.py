@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from rheo_verify.drafting.design import TreeDesign
@@ -137,7 +138,7 @@ class _Drafting:
         ends = [0]
         for part in parts:
             ends.append(ends[-1] + part.shape[0])
-        chosen, *rest = (numbers[begin:end] for begin, end in zip(ends, ends[1:], strict=False))
+        chosen, *rest = (numbers[begin:end] for begin, end in pairwise(ends))
         beams, rest = rest[: len(self.beams)], rest[len(self.beams) :]
         tokens, outcomes = rest[: len(sizes)], rest[len(sizes) :]
 

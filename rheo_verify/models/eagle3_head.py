@@ -65,8 +65,8 @@ def head_forward(
 ) -> tuple[Tensor, KeyValues]:
     """One step for n pairs: `tokens` [n], `hidden` [n, H], `turn` of their positions, `mask` bool [n, past + n].
 
-    True in the mask: seen. Returns the hidden states [n, H] *before* the last norm, as the next step takes them, and the keys and values of
-    past and present together. `head_logits` turns hidden states into logits.
+    True in the mask: seen. Returns the hidden states [n, H] *before* the last norm, as the next step takes them, and
+    the keys and values of past and present together. `head_logits` turns hidden states into logits.
     """
     import torch
 

@@ -54,8 +54,6 @@ def stable_top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
     A tie may cross the edge; then the rows in which it does are cut by token id. One answer from the device.
     """
-    import torch
-
     vocab = values.shape[-1]
     count = min(count, vocab)
     if vocab <= max(512, 4 * count):
@@ -76,7 +74,8 @@ def stable_top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
 def _top(values: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     """The `count` best of each row in any order, and the rows [n] in which one as large as the last was left out.
 
-    They lie in the blocks (every V/8-th value) of the `count` largest maxima: for each value elsewhere those hold `count` at least as large.
+    They lie in the blocks (every V/8-th value) of the `count` largest maxima: for each value elsewhere those hold
+    `count` at least as large.
     """
     import torch
 

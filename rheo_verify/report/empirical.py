@@ -60,7 +60,7 @@ def _greedy(result: Empirical, style: Style) -> list[str]:
     bound = f"two best logits closer than 4 x {check.rounding:.1e}, what rounding does to a logit of this forward"
     lines = [f"{style.verdict(check.verdict)}: greedy output: {what}: {says}"]
     near = check.near_ties
-    lines.append(style.item("near-ties", f"{len(near)} ({bound}); the tree's forward differs by {check.tree_rounding:.1e}"))
+    lines.append(style.item("near-ties", f"{len(near)} ({bound}); the tree's differs by {check.tree_rounding:.1e}"))
     lines += [style.item("", _close(it, check.bound)) for it in (*check.faults, *near)[:_MOST_SHOWN]]
     if len(check.found) > _MOST_SHOWN:
         lines.append(style.item("", f"… and {len(check.found) - _MOST_SHOWN} more"))

@@ -130,9 +130,7 @@ def laws_agree(seed: int, design: TreeDesign, temper: int, zeros: int) -> None:
 def test_a_truncated_draft_is_sampled_from_as_it_is_cut() -> None:
     exactly = random_model(5, 3, largest=997)
     design = TreeDesign(lead=1, pool=3, beam=2, depth=2, budget=6)
-    expected = law_of(
-        lambda chance: names(tuple(build_then_prune(chance, truncate_sampling(exactly, 3), (), design)))
-    )
+    expected = law_of(lambda chance: names(tuple(build_then_prune(chance, truncate_sampling(exactly, 3), (), design))))
 
     def run(chance: Any) -> Any:
         table = TableSteps(exactly)

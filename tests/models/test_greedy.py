@@ -73,7 +73,8 @@ def test_the_command_lists_near_ties(monkeypatch: pytest.MonkeyPatch, capsys: An
 
     answer = GreedyCheck(9, 0.01, 0.01, (Close(3, 0.03, 7, 8), Close(4, 0.0, 5, 5)))
     monkeypatch.setattr(empirical, "greedy_check", lambda live, tokens, progress: answer)
-    small = "--tokens 2 --draws 0 --contexts 4 --m 1 --k 3 --depth 1 --budget 3 --greedy 9".split()
+    flags = {"tokens": 2, "draws": 0, "contexts": 4, "m": 1, "k": 3, "depth": 1, "budget": 3, "greedy": 9}
+    small = [word for flag, value in flags.items() for word in (f"--{flag}", str(value))]
     assert run(["empirical", *small]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "1 of them not the target's own" in text
