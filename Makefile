@@ -18,7 +18,7 @@ test: setup
 	$(BIN)/python -m pytest -n auto
 
 test-models: setup
-	$(BIN)/pip install --quiet --editable '.[torch]'
+	$(BIN)/pip install --quiet --editable '.[torch,gguf]'
 	$(BIN)/python -m pytest tests/models tests/foreign tests/testing tests/test_rules.py tests/acceptance/test_batches.py
 
 test-proofs: setup
