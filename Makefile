@@ -19,7 +19,7 @@ test: setup ## all tests that `pytest` runs: the fast tier, and the README's tes
 	$(BIN)/python -m pytest -n auto
 
 test-models: setup ## the tests that need torch and transformers
-	$(BIN)/pip install --quiet --editable '.[torch]'
+	$(BIN)/pip install --quiet --editable '.[torch,gguf]'
 	$(BIN)/python -m pytest tests/models tests/foreign tests/testing tests/test_rules.py tests/acceptance/test_batches.py
 	$(BIN)/python -m pytest tests/documents -k 'empirical or inspect or precision'
 

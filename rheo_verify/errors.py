@@ -95,6 +95,7 @@ CODES: dict[str, str] = {
     "RV605": "a head does not fit the target",
     "RV606": "a transcript line cannot be used",
     "RV607": "the state of an audit does not fit",
+    "RV608": "a network returned values that are not numbers",
     "RV701": "a certificate cannot speak of this run",
     "RV702": "the certificate would be too large to recheck",
     "RV703": "the certificate cannot be written",

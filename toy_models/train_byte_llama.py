@@ -21,7 +21,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 from rheo_verify.models.eagle3_checkpoint import shapes
 from rheo_verify.models.eagle3_config import read_config
-from rheo_verify.models.eagle3_head import Eagle3Head, features_to_hidden, head_logits, rms_norm, rotate
+from rheo_verify.models.eagle3_head import Eagle3Head, features_to_hidden, head_logits, rms_norm, rotate, rotation
 from rheo_verify.models.tensor_files import write_tensors
 
 HERE = Path(__file__).parent
@@ -145,15 +145,15 @@ def steps_of_head(head: Eagle3Head, hidden: torch.Tensor, tokens: torch.Tensor, 
             ),
             -1,
         )
-        places = torch.arange(count) + step
+        turn = rotation(torch.arange(count) + step, c.head_dim, c.theta, x.dtype)
 
         def project(name: str, heads: int, x: torch.Tensor = x) -> torch.Tensor:
             out = x @ w[f"midlayer.self_attn.{name}_proj.weight"].T
             return out.view(len(out), count, heads, -1).transpose(1, 2)
 
-        query = rotate(project("q", c.heads), places, c.theta)
+        query = rotate(project("q", c.heads), turn)
         groups = c.heads // c.key_value_heads
-        keys.append(rotate(project("k", c.key_value_heads), places, c.theta).repeat_interleave(groups, 1))
+        keys.append(rotate(project("k", c.key_value_heads), turn).repeat_interleave(groups, 1))
         values.append(project("v", c.key_value_heads).repeat_interleave(groups, 1))
         scores = (query @ keys[0].transpose(-1, -2)).masked_fill(~causal, -torch.inf)
         own = [(query * key).sum(-1, keepdim=True) for key in keys[1:]]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from rheo_verify.checks.greedy import GreedyCheck, greedy_check
 from rheo_verify.checks.planted import planted
 from rheo_verify.checks.real_layers import LayerCheck, check_layers
 from rheo_verify.checks.sampled import SampledCheck, watch
@@ -29,7 +30,8 @@ Progress = Callable[[str, int, int], None]
 class Plan:
     """What to ask. tokens: emitted a design in the sampled check; draws: cycles at one fixed prompt.
 
-    leads: values of m. level: chance of a false alarm per design. fault: a planted one (`checks.planted`), or None.
+    greedy: tokens emitted at temperature 0, none if 0. leads: values of m. level: chance of a false alarm per design.
+    fault: a planted one (`checks.planted`), or None.
     """
 
     settings: RowSettings = field(default_factory=RowSettings)
@@ -40,6 +42,7 @@ class Plan:
     budget: int = 24
     tokens: int = 200
     draws: int = 400
+    greedy: int = 64
     level: float = 0.01
     seed: int = 0
     fault: str | None = None
@@ -71,6 +74,7 @@ class Empirical:
     layers: tuple[LayerCheck, ...]
     rounded: tuple[LayerCheck, ...]
     table4: dict[str, float]
+    greedy: GreedyCheck | None
     designs: tuple[DesignResult, ...]
 
     @property
@@ -86,7 +90,8 @@ class Empirical:
     @property
     def verdict(self) -> Verdict:
         """REFUTED if anything was refuted; else the exact check's: samples can only refute."""
-        return Verdict.REFUTED if self.sampled is Verdict.REFUTED else self.exact
+        greedy = Verdict.VERIFIED if self.greedy is None else self.greedy.verdict
+        return Verdict.REFUTED if Verdict.REFUTED in (self.sampled, greedy) else self.exact
 
 
 def check_pair(pair: Pair, text: Sequence[int], plan: Plan, progress: Progress | None = None) -> Empirical:
@@ -107,8 +112,22 @@ def check_pair(pair: Pair, text: Sequence[int], plan: Plan, progress: Progress |
         name: float(check_layers(target, drafts, layer_rule(name), lead=lead, pool=3).acceptance.mean())
         for name, lead in (("topk", 3), ("rrsw", 1), ("rheo", 1))
     }
+    greedy = _greedy(pair, text, plan, say) if plan.greedy else None
     designs = [_eagle3(pair, text, plan, say), *(_rheo(pair, text, plan, lead, say) for lead in plan.leads)]
-    return Empirical(plan, pair, len(target), tuple(layers), tuple(rounded), rates, tuple(designs))
+    return Empirical(plan, pair, len(target), tuple(layers), tuple(rounded), rates, greedy, tuple(designs))
+
+
+def _greedy(pair: Pair, text: Sequence[int], plan: Plan, say: Progress) -> GreedyCheck:
+    settings = replace(plan.settings, temperature=0.0)
+    live = TorchDecoding(
+        pair, _design(plan, plan.leads[-1]), in_one_draw(layer_rule(plan.rule)), TorchChance(plan.seed), settings
+    )
+    live.start(list(text[: min(64, len(text))]))
+    return greedy_check(live, plan.greedy, say)
+
+
+def _design(plan: Plan, lead: int) -> TreeDesign:
+    return TreeDesign(lead=lead, pool=plan.pool, beam=plan.pool, depth=plan.depth, budget=plan.budget)
 
 
 def _eagle3(pair: Pair, text: Sequence[int], plan: Plan, say: Progress) -> DesignResult:
@@ -122,7 +141,7 @@ def _rheo(pair: Pair, text: Sequence[int], plan: Plan, lead: int, say: Progress)
 def _decode(
     pair: Pair, text: Sequence[int], plan: Plan, name: str, lead: int, rule: str, say: Progress
 ) -> DesignResult:
-    design = TreeDesign(lead=lead, pool=plan.pool, beam=plan.pool, depth=plan.depth, budget=plan.budget)
+    design = _design(plan, lead)
     sound = layer_rule(rule)
     used = planted(sound, plan.fault, plan.settings.temperature) if plan.fault else sound
     live = TorchDecoding(pair, design, in_one_draw(used), TorchChance(plan.seed), plan.settings)

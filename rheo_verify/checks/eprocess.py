@@ -22,6 +22,7 @@ _TILT = np.array([TILTS.index(tilt) for tilt, _, _ in BETS])
 _WEIGHT = np.array([weight for _, weight, _ in BETS])
 _STRATUM = np.array([stratum for _, _, stratum in BETS])
 _LEARNED = 256
+_LEARNED_FIRST, _LEARNED_EVERY = 4096, 16
 POWER_GRID: Array = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0])
 
 
@@ -60,7 +61,8 @@ class EProcess:
         bets = np.array([in_stratum(seen, stratum) for stratum in range(len(STRATA))])[_STRATUM]
         with np.errstate(divide="ignore"):
             self.wealth += np.where(bets, np.log((1 - _WEIGHT) + _WEIGHT * ratios[_TILT]), 0)
-        self._learn(seen, rows)
+        if self.tokens <= _LEARNED_FIRST or self.tokens % _LEARNED_EVERY == 0:
+            self._learn(seen, rows, 1 if self.tokens <= _LEARNED_FIRST else _LEARNED_EVERY)
         now = self.log_wealth
         self.highest = max(self.highest, now)
         for alpha in alphas:
@@ -97,10 +99,11 @@ class EProcess:
                 found.append(Power(tilt.name, None, None))
         return tuple(found)
 
-    def _learn(self, seen: Seen, rows: list[Array | None]) -> None:
-        """Add this row's Kullback-Leibler information and total variation of every tilt at every weight of a grid.
+    def _learn(self, seen: Seen, rows: list[Array | None], times: int) -> None:
+        """Add `times` this row's Kullback-Leibler information and total variation of every tilt at every weight.
 
-        Of a large vocabulary all but the likeliest tokens are one here, which can only understate both.
+        Past the first thousands of tokens one in sixteen speaks for all. Of a large vocabulary all but the likeliest
+        tokens are one here, which can only understate both.
         """
         order = np.argsort(-seen.p)[:_LEARNED] if len(seen.p) > _LEARNED else np.flatnonzero(seen.p > 0)
         p = _lumped(seen.p, order)
@@ -110,8 +113,8 @@ class EProcess:
         with np.errstate(divide="ignore", invalid="ignore"):
             growth = np.where(mixed > 0, mixed * np.log(mixed / p), 0)
         growth[~np.isfinite(growth)] = 0
-        self.information[known, :, 0] += growth.sum(-1)
-        self.information[known, :, 1] += POWER_GRID * (np.abs(tilted - p).sum(-1) / 2)[:, None]
+        self.information[known, :, 0] += times * growth.sum(-1)
+        self.information[known, :, 1] += times * POWER_GRID * (np.abs(tilted - p).sum(-1) / 2)[:, None]
 
 
 def _lumped(row: Array, order: Array) -> Array:

@@ -12,15 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from rheo_verify.drafting.design import TreeDesign
-from rheo_verify.drafting.pool import pool_at
-from rheo_verify.models.model import Model
+from rheo_verify.drafting.ranks import rank_pools
 from rheo_verify.models.rows import DraftRows
 from rheo_verify.probability.arrays import pick, zero_at
-from rheo_verify.probability.sparse import SparseRow
 from rheo_verify.verification.layer import LayerRule
 
 Tensor = Any
@@ -49,18 +45,6 @@ class LayerCheck:
     def worst(self) -> float:
         """The largest deviation of all rows; NaN if any is."""
         return float(self.deviation.max())
-
-
-@cache
-def rank_pools(support: int, lead: int, pool: int) -> tuple[tuple[int, ...], ...]:
-    """Floor 2's candidates in ranks: a tuple for each outcome of the sampled token, one if none is drawn."""
-    design = TreeDesign(lead=lead, pool=pool)
-    falling = [2.0 * (support - rank) / support / (support + 1) for rank in range(support)]
-    row = SparseRow(range(support), falling, support)
-    known: Any = row
-    found = pool_at(Model(support, lambda _: known, lambda _: known, lambda _: known, (), "ranks"), (), design)
-    outcomes: tuple[int | None, ...] = found.outcomes or (None,)
-    return tuple(tuple(it.token for it in found.candidates(outcome)) for outcome in outcomes)
 
 
 def check_layers(

@@ -112,7 +112,7 @@ class SampledCheck:
 def observation(cycle: Cycle, path: tuple[int, ...], children: list[Node], token: int, pool: int) -> Seen:
     """What is known before a token comes out, from a cycle's rows."""
     p = cycle.row(path).double().cpu().numpy()
-    drafts = cycle.drafts.get(path)
+    drafts = cycle.drafts(path)
     if drafts is None:
         return Seen(p, token, leaf=not children)
     ranking, sampling = drafts

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,9 @@ Samples can refute, never verify: exit code 1 if a deviation was found, 3 if non
 
 """
 
+SECONDS = 1.0
+"""How often the state is written: what a killed audit loses at most."""
+
 
 def add(subparsers: Any) -> None:
     """Register the command."""
@@ -37,7 +41,7 @@ def add(subparsers: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="a transcript, JSON lines")
-    parser.add_argument("--state", metavar="STATE", help="read on from this file if it exists, and write it at the end")
+    parser.add_argument("--state", metavar="STATE", help="read on from this file if there; written every second")
     parser.add_argument("--strict", action="store_true", help="end at the first line that cannot be used")
     parser.add_argument("--level", type=float, default=0.01, help="chance of a false alarm (default: 0.01)")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the randomised transform (default: 0)")
@@ -64,8 +68,12 @@ def run(args: argparse.Namespace) -> int:
     size = os.path.getsize(args.file) if os.path.isfile(args.file) else 0
     try:
         with ProgressBar() as bar:
-            for offset in audit_file(args.file, audit, strict=args.strict):
+            written = time.monotonic()
+            for offset in audit_file(args.file, audit, strict=args.strict, every=256):
                 bar.update("bytes", offset, size)
+                if state is not None and time.monotonic() - written >= SECONDS:
+                    _write(state, json.dumps(audit.to_data()))
+                    written = time.monotonic()
     finally:
         if state is not None:
             _write(state, json.dumps(audit.to_data()))

@@ -56,6 +56,7 @@ def add(subparsers: Any) -> None:
     tests = parser.add_argument_group("tests")
     tests.add_argument("--tokens", type=int, default=200, metavar="N", help="emitted a design (default: 200)")
     tests.add_argument("--draws", type=int, default=300, metavar="N", help="cycles at one prompt (default: 300)")
+    tests.add_argument("--greedy", type=int, default=64, metavar="N", help="tokens at temperature 0 (default: 64)")
     tests.add_argument("--contexts", type=int, default=400, metavar="N", help="rows of the exact check (default: 400)")
     tests.add_argument("--level", type=float, default=0.01, help="chance of a false alarm a design (default: 0.01)")
     tests.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all draws (default: 0)")
@@ -76,8 +77,9 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.report import empirical as report
     from rheo_verify.report.text import stdout_style
 
-    if args.tokens < 1 or args.draws < 0 or args.contexts < 2 or not 0 < args.level < 1:
-        raise InputError("RV106", "--tokens and --contexts must be positive, --draws not negative, --level in (0, 1)")
+    if args.tokens < 1 or min(args.draws, args.greedy) < 0 or args.contexts < 2 or not 0 < args.level < 1:
+        fault = "--tokens must be positive, --contexts at least 2, --draws and --greedy not negative, --level in (0, 1)"
+        raise InputError("RV106", fault)
     if args.device == "cpu":
         torch.set_num_threads(1)
     plan = Plan(
@@ -89,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
         budget=args.budget,
         tokens=args.tokens,
         draws=args.draws,
+        greedy=args.greedy,
         level=args.level,
         seed=args.seed,
         fault=args.fault,

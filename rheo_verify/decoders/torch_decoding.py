@@ -7,10 +7,11 @@ accepted stays in the target's cache and is what the head takes in next (EAGLE-3
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rheo_verify.drafting.batched_tree import Drafted, batched_tree, covers
 from rheo_verify.drafting.build_then_prune import unpruned_tree
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.pool import pool_at
@@ -22,7 +23,7 @@ from rheo_verify.models.llama import TargetState
 from rheo_verify.models.model import Context, Model
 from rheo_verify.models.pair import Pair
 from rheo_verify.models.rows import RowSettings, draft_rows, target_rows
-from rheo_verify.probability.chance import Chance
+from rheo_verify.probability.chance import RowChance
 from rheo_verify.probability.sparse import SparseRow
 from rheo_verify.verification.layer import LayerRule
 from rheo_verify.verification.walk import verify_layer, walk
@@ -32,19 +33,24 @@ from rheo_verify.verification.walk import verify_layer, walk
 class Cycle:
     """What one cycle did. `rows` [1 + nodes, V]: target rows after the context and after each node of `tree`.
 
-    `logits` are the target's own, of the same shape. `drafts`: the ranking draft at each expanded token path.
+    `logits` are the target's own, of the same shape. `drafts`: ranking and sampling draft at an expanded token path,
+    None at any other.
     """
 
     context: Context
     tree: Tree
     rows: Any
     logits: Any
-    drafts: dict[TokenPath, tuple[SparseRow, SparseRow]]
+    drafts: Callable[[TokenPath], tuple[SparseRow, SparseRow] | None]
     emitted: TokenPath
 
     def row(self, path: TokenPath) -> Any:
         """The target's row after a path of drafted tokens."""
-        return self.rows[0 if not path else 1 + self.places[path]]
+        return self.rows[self.place(path)]
+
+    def place(self, path: TokenPath) -> int:
+        """The index of that row, in `rows` and in `logits`."""
+        return 1 + self.places[path] if path else 0
 
     @property
     def places(self) -> dict[TokenPath, int]:
@@ -64,7 +70,7 @@ class TorchDecoding:
     pair: Pair
     design: TreeDesign
     rule: LayerRule
-    chance: Chance
+    chance: RowChance
     settings: RowSettings = field(default_factory=RowSettings)
     context: Context = ()
     _root: tuple[Context, Any] | None = None
@@ -83,31 +89,56 @@ class TorchDecoding:
         _, features = self.target_state.prefill(self.context[:-1])
         self.head_state.extend(features, self.context[1:])
 
-    def draft(self) -> tuple[Tree, dict[TokenPath, tuple[SparseRow, SparseRow]]]:
-        """One tree at the context, by floor 2's build-then-prune; and the draft rows that it was built from."""
+    def draft(self) -> Drafted:
+        """One tree at the context: in batches where `covers` says so, else node by node."""
+        if not covers(self.design):
+            return self.draft_by_nodes()
+        state = self.head_state
+        return batched_tree(
+            self.chance,
+            self.design,
+            self.settings,
+            self.pair.head.to_target,
+            self.pair.target.vocab,
+            state.root(),
+            state.step,
+        )
+
+    def draft_by_nodes(self) -> Drafted:
+        """The same by floor 2's own source text, pool by pool: for any design, and the slow twin of the batches."""
         known: dict[TokenPath, tuple[SparseRow, SparseRow]] = {}
+        places: dict[TokenPath, int] = {}
+        device = self.pair.head.to_target.device
 
         def ahead(paths: list[Context]) -> None:
-            logits = self.head_state.expand(paths)
+            import torch
+
+            if paths == [()]:
+                logits = self.head_state.root()
+            else:
+                tokens, parents = [path[-1] for path in paths], [places[path[:-1]] for path in paths]
+                logits = self.head_state.step(torch.tensor(tokens, device=device), torch.tensor(parents, device=device))
+            places.update((path, row) for row, path in enumerate(paths))
             rows = draft_rows(logits, self.pair.head.to_target, self.settings)
             known.update(zip(paths, rows.sparse(self.pair.target.vocab), strict=True))
 
         model = _model(self.pair.target.vocab, draft=known)
         tree = unpruned_tree(self.chance, self.design, lambda path: pool_at(model, path, self.design), ahead)
-        return tuple(sorted(tree, key=priority_of(self.design))[: self.design.budget]), known
+        return Drafted(tuple(sorted(tree, key=priority_of(self.design))[: self.design.budget]), known.get)
 
     def cycle(self) -> Cycle:
         """Draft, run the target, verify, and keep what was accepted."""
-        tree, drafts = self.draft()
+        drafted = self.draft()
+        tree = drafted.tree
         logits, features = self.target_state.forward(
             [self.context[-1], *(node.token for node in tree)], [0, *(node.depth for node in tree)], tree_mask(tree)
         )
-        rows = target_rows(logits, self.settings)
-        cycle = Cycle(self.context, tree, rows, logits, drafts, ())
+        rows = self._rows(logits)
+        cycle = Cycle(self.context, tree, rows, logits, drafted.rows, ())
         model = _model(self.pair.target.vocab, target=cycle)
         emitted = walk(self.chance, model, (), tree, self.rule)
         self._keep(tree, emitted, features)
-        return Cycle(cycle.context, tree, rows, logits, drafts, emitted)
+        return Cycle(cycle.context, tree, rows, logits, drafted.rows, emitted)
 
     def _keep(self, tree: Tree, emitted: TokenPath, features: Any) -> None:
         places = {node.tokens: place + 1 for place, node in enumerate(tree)}
@@ -116,15 +147,22 @@ class TorchDecoding:
         self.head_state.extend(features[kept], emitted)
         self.context += emitted
 
+    def _rows(self, logits: Any) -> Any:
+        rows = target_rows(logits, self.settings)
+        if bool(rows[:, 0].isnan().any()):
+            raise InputError("RV608", f"the target's logits are not numbers in {self.pair.target.dtype}")
+        return rows
+
     def first_token(self) -> tuple[Any, int]:
         """The target's row at the context and the first token of one cycle there; the context stays. For statistics."""
         if self._root is None or self._root[0] != self.context:
             logits, _ = self.target_state.forward([self.context[-1]], [0], tree_mask(()))
             self.target_state.keep([])
-            self._root = (self.context, target_rows(logits, self.settings))
+            self._root = (self.context, self._rows(logits))
         rows = self._root[1]
-        tree, _ = self.draft()
-        empty = Cycle(self.context, tree, rows, rows, {}, ())
+        drafted = self.draft()
+        tree = drafted.tree
+        empty = Cycle(self.context, tree, rows, rows, drafted.rows, ())
         outcome = verify_layer(
             self.chance, _model(self.pair.target.vocab, target=empty), (), children_of(tree, ()), self.rule
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rheo_verify.models.eagle3_head import causal_mask, features_to_hidden, head_forward, head_logits
+from rheo_verify.models.eagle3_head import causal_mask, features_to_hidden, head_forward, head_logits, rotation_at
 from rheo_verify.models.llama import TargetState
 from rheo_verify.models.pair import Pair
 from rheo_verify.models.rows import DraftRows, RowSettings, draft_rows, target_rows
@@ -24,7 +24,7 @@ def logits_along(pair: Pair, tokens: Sequence[int]) -> tuple[Tensor, Tensor]:
             pair.head,
             torch.tensor(list(tokens[1:-1]), device=device),
             features_to_hidden(pair.head, features[:-1].to(device, pair.head.weights["fc.weight"].dtype)),
-            torch.arange(count, device=device),
+            rotation_at(pair.head, 0, count),
             None,
             causal_mask(count, 0, device),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from rheo_verify.models.eagle3_head import (
@@ -13,10 +13,10 @@ from rheo_verify.models.eagle3_head import (
     features_to_hidden,
     head_forward,
     head_logits,
+    rotation_at,
 )
 
 Tensor = Any
-Path = tuple[int, ...]
 
 
 @dataclass
@@ -31,8 +31,9 @@ class HeadState:
     logits: Tensor = None
     hidden: Tensor = None
     _tree: KeyValues | None = None
-    _seen: dict[Path, list[int]] = field(default_factory=dict)
-    _states: dict[Path, Tensor] = field(default_factory=dict)
+    _seen: Tensor = None
+    _states: Tensor = None
+    _depth: int = 0
 
     def extend(self, features: Tensor, tokens: Sequence[int]) -> None:
         """Take in verified pairs: target features [n, 3 H] of n positions, and the token that follows each."""
@@ -45,36 +46,38 @@ class HeadState:
                 self.head,
                 torch.tensor(list(tokens), device=device),
                 features_to_hidden(self.head, features.to(device, self.head.weights["fc.weight"].dtype)),
-                torch.arange(past, past + len(tokens), device=device),
+                rotation_at(self.head, past, len(tokens)),
                 self.prefix,
                 causal_mask(len(tokens), past, device),
             )
             self.hidden, self.logits = hidden[-1], head_logits(self.head, hidden[-1:])[0]
-        self._tree, self._seen, self._states = None, {(): []}, {(): self.hidden}
 
-    def expand(self, paths: Sequence[Path]) -> Tensor:
-        """Draft logits [n, V'] after each path of drafted tokens. All have one depth; their parents came before."""
+    def root(self) -> Tensor:
+        """Begin a tree at the context: draft logits [1, V'] there."""
         import torch
 
-        if list(paths) == [()]:
-            return self.logits[None]
+        self._tree, self._depth = None, 0
+        self._seen = torch.zeros(1, 0, dtype=torch.bool, device=self.hidden.device)
+        self._states = self.hidden[None]
+        return self.logits[None]
+
+    def step(self, tokens: Tensor, parents: Tensor) -> Tensor:
+        """Draft logits [n, V'] after n drafted tokens, one depth below the last step; `parents` [n]: its rows."""
+        import torch
+
         assert self.prefix is not None
-        device, past = self.head.to_target.device, len(self.prefix)
-        known = 0 if self._tree is None else len(self._tree)
-        mask = torch.zeros(len(paths), past + known + len(paths), dtype=torch.bool)
-        mask[:, :past] = True
-        for row, path in enumerate(paths):
-            self._seen[path] = [*self._seen[path[:-1]], known + row]
-            mask[row, [past + place for place in self._seen[path]]] = True
+        count, past = len(tokens), len(self.prefix)
         with torch.no_grad():
-            hidden, seen = head_forward(
+            own = torch.eye(count, dtype=torch.bool, device=tokens.device)
+            self._seen = torch.cat((self._seen[parents], own), 1)
+            self._depth += 1
+            self._states, seen = head_forward(
                 self.head,
-                torch.tensor([path[-1] for path in paths], device=device),
-                torch.stack([self._states[path[:-1]] for path in paths]),
-                torch.full((len(paths),), past - 1 + len(paths[0]), device=device),
+                tokens,
+                self._states[parents],
+                rotation_at(self.head, past - 1 + self._depth, 1),
                 self.prefix if self._tree is None else self.prefix.joined(self._tree),
-                mask.to(device),
+                torch.nn.functional.pad(self._seen, (past, 0), value=True),
             )
             self._tree = KeyValues(seen.keys[:, past:], seen.values[:, past:])
-            self._states.update(zip(paths, hidden, strict=True))
-            return head_logits(self.head, hidden)
+            return head_logits(self.head, self._states)

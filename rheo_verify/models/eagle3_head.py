@@ -7,6 +7,7 @@ over its draft vocabulary and the hidden state that its own next step takes in p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.models.eagle3_config import Eagle3Config
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     import torch
 
 Tensor = Any
+Rotation = tuple[Tensor, Tensor]
+"""Cosine and sine of the rotary angles at some positions, [n, d] each; [1, d] if the n pairs share one."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +61,12 @@ def features_to_hidden(head: Eagle3Head, features: Tensor) -> Tensor:
 
 
 def head_forward(
-    head: Eagle3Head, tokens: Tensor, hidden: Tensor, positions: Tensor, past: KeyValues | None, mask: Tensor
+    head: Eagle3Head, tokens: Tensor, hidden: Tensor, turn: Rotation, past: KeyValues | None, mask: Tensor
 ) -> tuple[Tensor, KeyValues]:
-    """One step for n pairs: `tokens` [n], `hidden` [n, H], `positions` [n], `mask` bool [n, past + n] (True: seen).
+    """One step for n pairs: `tokens` [n], `hidden` [n, H], `turn` of their positions, `mask` bool [n, past + n].
 
-    Returns the hidden states [n, H] *before* the last norm, as the next step takes them, and the keys and values of
-    past and present together. `head_logits` turns hidden states into logits.
+    True in the mask: seen. Returns the hidden states [n, H] *before* the last norm, as the next step takes them, and
+    the keys and values of past and present together. `head_logits` turns hidden states into logits.
     """
     import torch
 
@@ -76,8 +79,8 @@ def head_forward(
         ),
         -1,
     )
-    query = rotate(_split(x @ w["midlayer.self_attn.q_proj.weight"].T, c.heads), positions, c.theta)
-    key = rotate(_split(x @ w["midlayer.self_attn.k_proj.weight"].T, c.key_value_heads), positions, c.theta)
+    query = rotate(_split(x @ w["midlayer.self_attn.q_proj.weight"].T, c.heads), turn)
+    key = rotate(_split(x @ w["midlayer.self_attn.k_proj.weight"].T, c.key_value_heads), turn)
     present = KeyValues(key, _split(x @ w["midlayer.self_attn.v_proj.weight"].T, c.key_value_heads))
     seen = present if past is None else past.joined(present)
     attended = attention(query, seen.keys, seen.values, mask)
@@ -96,9 +99,9 @@ def attention(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tens
     """Grouped attention: query [heads, n, d], keys and values [kv heads, t, d], mask [n, t]; returns [n, heads d]."""
     import torch
 
-    groups = query.shape[0] // keys.shape[0]
-    keys, values = keys.repeat_interleave(groups, 0), values.repeat_interleave(groups, 0)
-    mixed = torch.nn.functional.scaled_dot_product_attention(query[None], keys[None], values[None], attn_mask=mask)
+    mixed = torch.nn.functional.scaled_dot_product_attention(
+        query[None], keys[None], values[None], attn_mask=mask, enable_gqa=len(query) > len(keys)
+    )
     return mixed[0].transpose(0, 1).flatten(1)
 
 
@@ -107,19 +110,39 @@ def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     import torch
 
     wide = x if x.dtype == torch.float64 else x.float()
-    return weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)).to(x.dtype)
+    return torch.nn.functional.rms_norm(wide, wide.shape[-1:], None, eps).to(x.dtype) * weight
 
 
-def rotate(x: Tensor, positions: Tensor, theta: float) -> Tensor:
-    """Rotary position embedding of [heads, n, d], halves side by side as in Llama checkpoints."""
+def rotation(positions: Tensor, dim: int, theta: float, dtype: Any) -> Rotation:
+    """Cosine and sine [n, dim] of the rotary angles at `positions` [n], halves side by side as in Llama checkpoints."""
     import torch
 
-    half = x.shape[-1] // 2
+    half = dim // 2
     frequency = theta ** (-torch.arange(half, dtype=torch.float64, device=positions.device) / half)
     angle = positions.to(torch.float64)[:, None] * frequency
-    cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-    left, right = x[..., :half], x[..., half:]
-    return torch.cat((left * cos - right * sin, right * cos + left * sin), -1)
+    cos, sin = angle.cos().to(dtype), angle.sin().to(dtype)
+    return torch.cat((cos, cos), -1), torch.cat((-sin, sin), -1)
+
+
+def rotation_at(head: Eagle3Head, first: int, count: int) -> Rotation:
+    """The same at positions first … first + count - 1, looked up."""
+    c, weight = head.config, head.weights["fc.weight"]
+    size = max(1024, 1 << (first + count - 1).bit_length())
+    cos, sin = _rotations(size, c.head_dim, c.theta, weight.dtype, weight.device)
+    return cos[first : first + count], sin[first : first + count]
+
+
+@lru_cache(maxsize=8)
+def _rotations(size: int, dim: int, theta: float, dtype: Any, device: Any) -> Rotation:
+    import torch
+
+    return rotation(torch.arange(size, device=device), dim, theta, dtype)
+
+
+def rotate(x: Tensor, turn: Rotation) -> Tensor:
+    """Rotary position embedding of [heads, n, d]."""
+    cos, sin = turn
+    return x * cos + x.roll(x.shape[-1] // 2, -1) * sin
 
 
 def causal_mask(count: int, past: int, device: Any) -> torch.Tensor:

@@ -9,6 +9,7 @@ from rheo_verify.errors import InputError
 from rheo_verify.probability.sparse import SparseRow
 
 Tensor = Any
+_BLOCK = 8
 
 
 @dataclass(frozen=True)
@@ -49,23 +50,96 @@ def first_best(logits: Tensor) -> Tensor:
 
 
 def stable_top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The `count` best of each row [n, V], best first, ties by token id: `torch.topk` made stable.
+    """The `count` best of each row [n, V], best first, ties by token id: `torch.topk` made stable, and faster.
 
-    Only rows in which a tie crosses the edge are sorted whole.
+    A tie may cross the edge; then the rows in which it does are cut by token id. One answer from the device.
+    """
+    vocab = values.shape[-1]
+    count = min(count, vocab)
+    if vocab <= max(512, 4 * count):
+        best, ids = values.sort(dim=-1, descending=True, stable=True)
+        return best[:, :count], ids[:, :count]
+    best, ids, crossing = _top(values, count)
+    best, ids = _by_id(best, ids)
+    if bool(crossing.any()):
+        rows = crossing.nonzero().flatten()
+        some, edge = values[rows], best[rows, -1:]
+        above, at = some > edge, some == edge
+        kept = above | (at & (at.cumsum(-1) <= count - above.sum(-1, keepdim=True)))
+        places = kept.nonzero()[:, 1].view(len(rows), count)
+        best[rows], ids[rows] = _by_id(some.gather(-1, places), places)
+    return best, ids
+
+
+def _top(values: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The `count` best of each row in any order, and the rows [n] in which one as large as the last was left out.
+
+    They lie in the blocks (every V/8-th value) of the `count` largest maxima: for each value elsewhere those hold
+    `count` at least as large.
     """
     import torch
 
-    count = min(count, values.shape[-1])
-    best, ids = torch.topk(values, count, dim=-1)
+    rows, vocab = values.shape
+    if count < 32 or vocab < 16 * count:
+        best, ids = torch.topk(values, count + 1, dim=-1)
+        return best[:, :-1], ids[:, :-1], best[:, -2] <= best[:, -1]
+    padded = torch.nn.functional.pad(values, (0, -vocab % _BLOCK), value=-torch.inf) if vocab % _BLOCK else values
+    blocks = padded.view(rows, _BLOCK, -1)
+    highest = blocks.amax(1)
+    chosen = torch.topk(highest, count, dim=-1, sorted=False).indices[:, None].expand(-1, _BLOCK, -1)
+    some = blocks.gather(2, chosen).flatten(1)
+    best, places = torch.topk(some, count, dim=-1, sorted=False)
+    first = torch.arange(_BLOCK, device=values.device)[:, None] * blocks.shape[2]
+    edge = best.amin(-1, keepdim=True)
+    crossing = ((some >= edge).sum(-1) > count) | ((highest >= edge).sum(-1) > count)
+    return best, (chosen + first).flatten(1).gather(1, places), crossing
+
+
+def _by_id(values: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
+    """Both in the order of falling values, equal ones by id."""
     ids, order = ids.sort(-1)
-    best, order = best.gather(-1, order).sort(dim=-1, descending=True, stable=True)
-    ids = ids.gather(-1, order)
-    crossing = (values >= best[..., -1:]).sum(-1) > count
-    if bool(crossing.any()):
-        rows = crossing.nonzero().flatten()
-        whole, places = values[rows].sort(dim=-1, descending=True, stable=True)
-        best[rows], ids[rows] = whole[:, :count], places[:, :count]
-    return best, ids
+    values, order = values.gather(-1, order).sort(dim=-1, descending=True, stable=True)
+    return values, ids.gather(-1, order)
+
+
+@dataclass(frozen=True)
+class RankedRows:
+    """n rows of q cut to their S best tokens, best first: logits `best` [n, S], draft ids `ids`, probabilities.
+
+    `ranking` [n, S] is q, `rest` [n, 1] the mass that was cut off, None if nothing was: added up, never computed as 1
+    minus the rest of q (claim `residual-mass-rounding`).
+    """
+
+    best: Tensor
+    ids: Tensor
+    ranking: Tensor
+    rest: Tensor | None
+
+    def sampling_weights(self, temperature: float) -> Tensor:
+        """The sampling draft over the S tokens, [n, S], not normalised; at temperature 0 all on the best token."""
+        import torch
+
+        if temperature == 1:
+            return self.ranking
+        if temperature == 0:
+            return torch.nn.functional.one_hot(torch.zeros_like(self.ids[:, 0]), self.ids.shape[1]).to(self.best.dtype)
+        return torch.exp((self.best - self.best[:, :1]) / temperature)
+
+
+def ranked_rows(logits: Tensor, count: int, dtype: str = "float64", *, rest: bool = True) -> RankedRows:
+    """From a head's logits [n, V']; `rest` (costs a pass) may be left out where nothing reads it."""
+    import torch
+
+    wide = logits.to(getattr(torch, dtype))
+    best, ids = stable_top(wide, count)
+    top = best[:, :1]
+    if best.shape[1] == wide.shape[1]:
+        weight = torch.exp(best - top)
+        return RankedRows(best, ids, weight / weight.sum(-1, keepdim=True), None)
+    weight = torch.exp(wide - top)
+    whole = weight.sum(-1, keepdim=True)
+    left = weight.scatter_(-1, ids, 0).sum(-1, keepdim=True) / whole if rest else None
+    return RankedRows(best, ids, torch.exp(best - top) / whole, left)
 
 
 @dataclass(frozen=True)
@@ -91,21 +165,8 @@ class DraftRows:
 
 
 def draft_rows(logits: Tensor, to_target: Tensor, settings: RowSettings) -> DraftRows:
-    """Rows from a head's logits [n, V'] and the target id of each draft id, which must increase.
-
-    The tail is added up, never computed as 1 minus the rest of q (claim `residual-mass-rounding`).
-    """
-    import torch
-
-    wide = logits.to(getattr(torch, settings.dtype))
-    best, ids = stable_top(wide, settings.support)
-    weight = torch.exp(wide - best[:, :1])
-    whole = weight.sum(-1, keepdim=True)
-    ranking = torch.exp(best - best[:, :1]) / whole
-    rest = weight.scatter(-1, ids, 0).sum(-1) / whole[:, 0]
-    if settings.temperature == 0:
-        sampling = torch.zeros_like(ranking)
-        sampling[:, 0] = 1
-    else:
-        sampling = torch.softmax(best / settings.temperature, -1)
-    return DraftRows(to_target[ids], ranking, rest, sampling)
+    """Rows from a head's logits [n, V'] and the target id of each draft id, which must increase."""
+    rows = ranked_rows(logits, settings.support, settings.dtype)
+    weights = rows.sampling_weights(settings.temperature)
+    rest = rows.ranking.new_zeros(len(logits)) if rows.rest is None else rows.rest[:, 0]
+    return DraftRows(to_target[rows.ids], rows.ranking, rest, weights / weights.sum(-1, keepdim=True))

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from rheo_verify.probability.sparse import SparseRow
+from rheo_verify.probability.sparse import SparseRow, TailRow
 
 Array: TypeAlias = Any
 """A NumPy array or a torch tensor."""
@@ -35,6 +35,8 @@ def row_array(row: Any) -> Array:
 
 def law_array(law: Any, like: Array) -> Array:
     """A law as an array of the kind of `like` (a target row): a sparse row is made dense, on its device and type."""
+    if isinstance(law, TailRow):
+        return law.dense(like)
     if not isinstance(law, SparseRow):
         return row_array(law)
     if not is_torch(like):

@@ -21,3 +21,13 @@ class Chance(Protocol):
 
     def flip(self, yes: Any, no: Any) -> bool:
         """True with probability ``yes / (yes + no)``."""
+
+
+class RowChance(Chance, Protocol):
+    """A `Chance` that also answers a batch of questions at once."""
+
+    def choose_rows(self, cumulative: Any) -> Any:
+        """An index for each row, [n], drawn independently. `cumulative` [n, V]: the weights' running sums.
+
+        V for a row without mass.
+        """

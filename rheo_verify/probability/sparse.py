@@ -6,7 +6,8 @@ functions of `distributions` take these rows beside tuples, so that the drafting
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -77,3 +78,20 @@ class SparseRow:
         row = np.zeros(self.vocab, dtype=self.values.dtype)
         row[list(self.tokens)] = self.values
         return row
+
+
+@dataclass(frozen=True, slots=True)
+class TailRow:
+    """One row of a batch on a device, its first `lead` entries left out: a law that need not leave the device.
+
+    batch: gives tokens and weights, tensors [n, S] each, not normalised; row: which of the n.
+    """
+
+    batch: Callable[[], tuple[Any, Any]]
+    row: int
+    lead: int
+
+    def dense(self, like: Any) -> Any:
+        """The law over all of the vocabulary, of the type and on the device of `like` [V]."""
+        tokens, weights = (it[self.row, self.lead :] for it in self.batch())
+        return like.new_zeros(like.shape).index_put_((tokens,), (weights / weights.sum()).to(like.dtype))

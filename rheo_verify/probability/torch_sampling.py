@@ -15,6 +15,9 @@ from rheo_verify.errors import MisuseError
 from rheo_verify.probability.arrays import is_torch
 from rheo_verify.probability.sampling import SampleChance
 
+_BELOW_ONE = 1 - 2.0**-52
+"""The product of a mass and this rounds to less than the mass; of a mass and 1 - 2^-53 it may not."""
+
 
 class TorchChance:
     """A `Chance` that draws on the device where the weights lie; one transfer back a choice.
@@ -25,6 +28,7 @@ class TorchChance:
     def __init__(self, seed: int | np.random.Generator | None = None) -> None:
         self.generator = np.random.default_rng(seed)
         self._elsewhere = SampleChance(self.generator)
+        self._ahead: Any = None
 
     def choose(self, weights: Sequence[Any]) -> int:
         """See `Chance`."""
@@ -37,6 +41,26 @@ class TorchChance:
     def flip(self, yes: Any, no: Any) -> bool:
         """See `Chance`."""
         return self.choose((yes, no)) == 0
+
+    def choose_rows(self, cumulative: Any) -> Any:
+        """See `RowChance`. Nothing is brought back from the device."""
+        import torch
+
+        last = cumulative[:, -1:]
+        points = last * self._uniforms(last)
+        # Right of the point, which lies below the whole mass: a token of weight zero is never hit.
+        return torch.searchsorted(cumulative, points, right=True).view(-1)
+
+    def _uniforms(self, like: Any) -> Any:
+        """One number of [0, 1) for each entry of `like` [n, 1], on its device: drawn and sent ahead, many at a time."""
+        import torch
+
+        count = like.shape[0]
+        if self._ahead is None or self._ahead.shape[0] < count or self._ahead.device != like.device:
+            drawn = np.minimum(self.generator.random((max(count, 1024), 1)), _BELOW_ONE)
+            self._ahead = torch.from_numpy(drawn).to(like.device)
+        taken, self._ahead = self._ahead[:count], self._ahead[count:]
+        return taken
 
     def _choose_tensor(self, weights: Any) -> int:
         import torch

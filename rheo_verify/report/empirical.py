@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from rheo_verify.checks.empirical import EXACT, DesignResult, Empirical
+from rheo_verify.checks.greedy import Close, GreedyCheck
 from rheo_verify.checks.real_layers import LayerCheck
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.report.text import Style, count
+
+_MOST_SHOWN = 20
 
 
 def to_text(result: Empirical, style: Style) -> str:
@@ -31,6 +35,7 @@ def to_text(result: Empirical, style: Style) -> str:
         style.strong("acceptance at depth 1, slots top-1, sampled, next (Table 4), exact"),
         "  " + "   ".join(f"{name} {rate:.1%}" for name, rate in result.table4.items()),
         "",
+        *_greedy(result, style),
         style.strong("decoding"),
         f"  {'design':28}{'tau':>6} {'accepted':>10} {'stated':>8} {'z':>6} {'e-process':>10} {'PIT':>7} {'chi2':>7}",
         *(_design(it) for it in result.designs),
@@ -43,6 +48,28 @@ def to_text(result: Empirical, style: Style) -> str:
     lines += _powers(result.designs[-1], plan.level)
     lines += ["", f"{style.verdict(result.verdict)}"]
     return "\n".join(lines) + "\n"
+
+
+def _greedy(result: Empirical, style: Style) -> list[str]:
+    check = result.greedy
+    if check is None:
+        return []
+    what = f"{count(check.tokens, 'token')} at temperature 0 with m={result.plan.leads[-1]}"
+    differing = [it for it in check.found if it.differs]
+    says = f"{len(differing)} of them not the target's own" if differing else "the target's own, token for token"
+    bound = f"two best logits closer than 4 x {check.rounding:.1e}, what rounding does to a logit of this forward"
+    lines = [f"{style.verdict(check.verdict)}: greedy output: {what}: {says}"]
+    near = check.near_ties
+    lines.append(style.item("near-ties", f"{len(near)} ({bound}); the tree's differs by {check.tree_rounding:.1e}"))
+    lines += [style.item("", _close(it, check.bound)) for it in (*check.faults, *near)[:_MOST_SHOWN]]
+    if len(check.found) > _MOST_SHOWN:
+        lines.append(style.item("", f"… and {len(check.found) - _MOST_SHOWN} more"))
+    return [*lines, ""]
+
+
+def _close(it: Close, bound: float) -> str:
+    words = f"differs: {it.emitted}, the target's own is {it.own}" if it.differs else f"both take {it.own}"
+    return f"token {it.position + 1}: gap {it.gap:.1e} {'<=' if it.gap <= bound else '>'} {bound:.1e}; {words}"
 
 
 def _layer(check: LayerCheck, style: Style) -> str:
@@ -103,6 +130,7 @@ def to_json(result: Empirical) -> str:
             "rounding": [_layer_data(check) for check in result.rounded],
         },
         "table4": result.table4,
+        "greedy": None if result.greedy is None else _greedy_data(result.greedy),
         "designs": [
             {
                 "name": it.name,
@@ -140,6 +168,18 @@ def to_json(result: Empirical) -> str:
         "models": {"target": result.pair.target.source, "head": result.pair.head.source},
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _greedy_data(check: GreedyCheck) -> dict[str, Any]:
+    return {
+        "verdict": str(check.verdict),
+        "tokens": check.tokens,
+        "rounding": check.rounding,
+        "bound": check.bound,
+        "tree_rounding": check.tree_rounding,
+        "near_ties": [asdict(it) for it in check.near_ties],
+        "faults": [asdict(it) for it in check.faults],
+    }
 
 
 def _layer_data(check: LayerCheck) -> dict[str, Any]:

@@ -203,3 +203,63 @@ def test_a_pair_from_folders(tmp_path: Path) -> None:
     pair = load_pair(write_target(tmp_path / "t"), write_head(tmp_path / "h"), dtype="float64")
     assert pair.head.weights["fc.weight"].dtype == torch.float64
     assert torch.equal(pair.head.weights["embed_tokens.weight"], pair.target.embedding)
+
+
+def _write_gguf(path: Path, network: Any) -> None:
+    """A Llama as llama.cpp writes it: its names, and q and k with the two halves of each head interleaved."""
+    gguf = pytest.importorskip("gguf")
+    c = network.config
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(c.num_hidden_layers)
+    writer.add_context_length(c.max_position_embeddings)
+    writer.add_embedding_length(c.hidden_size)
+    writer.add_feed_forward_length(c.intermediate_size)
+    writer.add_head_count(c.num_attention_heads)
+    writer.add_head_count_kv(c.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(c.rms_norm_eps)
+    writer.add_rope_freq_base(10000.0)
+    writer.add_vocab_size(c.vocab_size)
+    names = {
+        "model.embed_tokens": "token_embd",
+        "model.norm": "output_norm",
+        "lm_head": "output",
+        "self_attn.q_proj": "attn_q",
+        "self_attn.k_proj": "attn_k",
+        "self_attn.v_proj": "attn_v",
+        "self_attn.o_proj": "attn_output",
+        "mlp.gate_proj": "ffn_gate",
+        "mlp.up_proj": "ffn_up",
+        "mlp.down_proj": "ffn_down",
+        "input_layernorm": "attn_norm",
+        "post_attention_layernorm": "ffn_norm",
+    }
+    for key, value in network.state_dict().items():
+        name = key.replace("model.layers.", "blk.")
+        for long, short in names.items():
+            name = name.replace(long, short)
+        heads = {"attn_q": c.num_attention_heads, "attn_k": c.num_key_value_heads}.get(name.split(".")[-2])
+        array = value.float()
+        if heads:
+            array = array.view(heads, 2, -1, array.shape[-1]).transpose(1, 2).reshape(value.shape)
+        writer.add_tensor(name, array.contiguous().numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def test_a_gguf_file_is_the_same_target(tmp_path: Path) -> None:
+    pytest.importorskip("accelerate")
+    whole = load_target(write_target(tmp_path / "folder", num_hidden_layers=4))
+    (tmp_path / "gguf").mkdir()
+    _write_gguf(tmp_path / "gguf" / "model.gguf", whole.network)
+    for place in (tmp_path / "gguf" / "model.gguf", tmp_path / "gguf"):
+        found = load_target(place)
+        tokens = torch.tensor([[0, 5, 17, 3]])
+        with torch.no_grad():
+            assert torch.allclose(found.network(tokens).logits, whole.network(tokens).logits, atol=1e-5)
+    with pytest.raises(InputError, match=r"RV601.*no such file"):
+        load_target(tmp_path / "nothing.gguf")
+    (tmp_path / "gguf" / "broken.gguf").write_bytes(b"GGUF garbage")
+    with pytest.raises(InputError, match=r"RV60[01]"):
+        load_target(tmp_path / "gguf" / "broken.gguf")

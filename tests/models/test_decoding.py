@@ -59,7 +59,7 @@ def test_draft_rows_do_not_depend_on_how_the_context_was_reached() -> None:
 
 def test_a_node_sees_its_ancestors_and_itself() -> None:
     live = decoding(seed=1)
-    tree, _ = live.draft()
+    tree = live.draft().tree
     mask = tree_mask(tree)
     paths = [(), *(node.tokens for node in tree)]
     for i, below in enumerate(paths):
@@ -104,3 +104,14 @@ def test_prompts_that_cannot_be_used() -> None:
         live.start((0,))
     with pytest.raises(Exception, match=rf"RV106.*{VOCAB}"):
         live.start((0, VOCAB))
+
+
+def test_target_logits_that_are_not_numbers() -> None:
+    live = decoding()
+    norm = random_pair().target.network.model.norm.weight
+    before = norm.detach().clone()
+    with torch.no_grad():
+        norm.fill_(float("nan"))
+        with pytest.raises(Exception, match=r"RV608.*target.*float32"):
+            live.cycle()
+        norm.copy_(before)

@@ -80,8 +80,12 @@ def test_prefix_and_tree_against_a_plain_derivation() -> None:
     assert np.allclose(live.logits.double().numpy(), logits, atol=1e-4)
 
     states = {(): (hidden, seen)}
+    live.root()
+    before: list[tuple[int, ...]] = [()]
     for layer in ([(3,), (9,), (50,)], [(9, 3), (3, 3), (9, 1)], [(9, 3, 3), (9, 1, 4)]):
-        found = live.expand(layer)
+        parents = torch.tensor([before.index(path[:-1]) for path in layer])
+        found = live.step(torch.tensor([path[-1] for path in layer]), parents)
+        before = layer
         for path, row in zip(layer, found, strict=True):
             above, looked = states[path[:-1]]
             expected, below, own = plain.step(path[-1], above, len(tokens) - 1 + len(path), looked)
@@ -95,9 +99,11 @@ def test_the_trees_keys_are_dropped_with_the_next_verified_tokens() -> None:
     left, right = HeadState(head), HeadState(head)
     for live in (left, right):
         live.extend(features[:3], [1, 2, 3])
-    left.expand([(4,), (5,)])
-    left.expand([(5, 6)])
+    left.root()
+    left.step(torch.tensor([4, 5]), torch.tensor([0, 0]))
+    left.step(torch.tensor([6]), torch.tensor([1]))
     for live in (left, right):
         live.extend(features[3:], [5, 6])
-    assert torch.equal(left.logits, right.logits)
-    assert torch.equal(left.expand([(7,)]), right.expand([(7,)]))
+    assert torch.equal(left.root(), right.root())
+    found = [live.step(torch.tensor([7]), torch.tensor([0])) for live in (left, right)]
+    assert torch.equal(found[0], found[1])

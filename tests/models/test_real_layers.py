@@ -10,9 +10,10 @@ import pytest
 import torch
 
 from rheo_verify.checks.planted import planted
-from rheo_verify.checks.real_layers import check_layers, rank_pools
+from rheo_verify.checks.real_layers import check_layers
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.pool import pool_at
+from rheo_verify.drafting.ranks import rank_pools
 from rheo_verify.models.model import Model, from_functions
 from rheo_verify.models.rows import DraftRows, RowSettings, draft_rows, stable_top, target_rows
 from rheo_verify.probability.distributions import normalise
@@ -136,6 +137,21 @@ def test_stable_top_is_the_ranking_with_ties_across_the_edge() -> None:
             order = sorted(range(30), key=lambda t, row=row: (-float(values[row, t]), t))[:count]  # type: ignore[misc]
             assert ids[row].tolist() == order
             assert best[row].tolist() == [float(values[row, t]) for t in order]
+
+
+@pytest.mark.parametrize(("vocab", "count"), [(700, 10), (1029, 33), (1300, 64), (2048, 128)])
+@pytest.mark.parametrize("steps", [3, 40, 10**6])
+def test_stable_top_of_a_large_vocabulary(vocab: int, count: int, steps: int) -> None:
+    """Many ties, a few, none; whole blocks, and a last one cut short; a row that is all one value; one of -inf."""
+    generator = torch.Generator().manual_seed(steps + vocab)
+    values = torch.randint(0, steps, (12, vocab), generator=generator).double()
+    values[3], values[4, 5:] = 1.0, -torch.inf
+    values[5, : vocab - count] = -1.0  # the best are the last
+    best, ids = stable_top(values, count)
+    for row in range(len(values)):
+        order = sorted(range(vocab), key=lambda t, row=row: (-float(values[row, t]), t))[:count]  # type: ignore[misc]
+        assert ids[row].tolist() == order
+        assert best[row].tolist() == [float(values[row, t]) for t in order]
 
 
 def test_draft_rows_keep_the_cut_off_mass() -> None:

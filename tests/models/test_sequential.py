@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -243,3 +247,78 @@ def test_a_line_as_an_observation() -> None:
     seen = read_line(line, "here")
     assert seen.p.tolist() == pytest.approx([0.5, 0.25, 0.25])
     assert (seen.emitted, seen.drafted, seen.leaf) == (2, (1,), None)
+
+
+def _processes(path: Path, *flags: str) -> list[str]:
+    return [sys.executable, "-m", "rheo_verify", "audit", str(path), "--json", *flags]
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    peaks = []
+    for tokens in (60, 3000):
+        path = tmp_path / str(tokens)
+        _transcript(path, 60)
+        path.write_bytes(path.read_bytes() * (tokens // 60))
+        script = (
+            "import sys, tracemalloc; from rheo_verify.checks.transcripts import Audit, audit_file; audit = Audit();"
+            "tracemalloc.start(); list(audit_file(sys.argv[1], audit));"
+            "print(audit.process.tokens, tracemalloc.get_traced_memory()[1])"
+        )
+        done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
+        read, peak = map(int, done.stdout.split())
+        assert read == tokens
+        peaks.append(peak)
+    assert peaks[1] < peaks[0] + 50_000 < peaks[0] + (tmp_path / "3000").stat().st_size / 4
+
+
+def test_a_killed_audit_reads_on_where_its_state_was_written(tmp_path: Path) -> None:
+    path, state = tmp_path / "t", tmp_path / "state"
+    _transcript(path, 500)
+    path.write_bytes(path.read_bytes() * 20)
+    process = subprocess.Popen(_processes(path, "--state", str(state)), stdout=subprocess.DEVNULL)
+    while not state.exists() and process.poll() is None:
+        time.sleep(0.02)
+    process.kill()
+    assert process.wait() == -signal.SIGKILL  # it had not ended by itself
+    offset = json.loads(state.read_text())["offset"]
+    assert 0 < offset < path.stat().st_size
+    found = [
+        subprocess.run(_processes(path, *flags), capture_output=True, text=True, check=False)
+        for flags in (("--state", str(state)), ())
+    ]
+    assert found[0].stdout == found[1].stdout != ""
+    assert found[0].returncode == found[1].returncode != 2
+
+
+def test_power_of_a_long_run_is_that_of_every_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    from rheo_verify.checks import eprocess
+
+    every = run(7, 900)
+    monkeypatch.setattr(eprocess, "_LEARNED_FIRST", 100)
+    some = run(7, 900)
+    assert some.wealth.tolist() == every.wealth.tolist()
+    assert np.allclose(some.information, every.information, rtol=0.35)
+    assert not np.array_equal(some.information, every.information)
+
+
+@pytest.mark.parametrize("odd", ["-0.5", "0", "-1e400", "true", "null", "NaN", '"x"', "1e999"])
+def test_reading_all_at_once_is_reading_one_by_one(odd: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rheo_verify.checks import transcripts
+
+    line = f'{{"token": 3, "logprobs": {{"3": {odd}, "4": -0.9327521295671886}}, "rest": 0}}'.encode()
+
+    def read() -> Any:
+        try:
+            seen = read_line(line, "here")
+            return seen.p.tolist(), seen.emitted
+        except InputError as error:
+            return str(error)
+
+    at_once = read()
+
+    def slowly(stated: dict[str, Any], where: str) -> Any:
+        tokens = [transcripts._token(it, where) for it in stated]
+        return tokens, np.array([transcripts._number(it, f"{where}: logprobs") for it in stated.values()])
+
+    monkeypatch.setattr(transcripts, "_stated", slowly)
+    assert read() == at_once
