@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """usage: python check_certificate.py FILE.json ...   exit code 0: every number holds; 1: a file is rejected
 
-Rechecks what `enumerate --certificate FILE.json` wrote, with nothing of the package: from the rows in the file it works
-out every pruned tree, what a cycle emits, and the distance from the target's law. `eager` builds and prunes every tree;
-`lazy` grows one tree a class: the same law by `eager_equals_lazy` of proofs/rocq, whose conditions are looked at here.
+Rechecks what `enumerate --certificate FILE.json` wrote, with nothing of the package: every pruned tree, what a cycle
+emits, the distance from the target's law. `eager` builds and prunes every tree; `lazy` grows one tree a class: the same
+law by `eager_equals_lazy` of proofs/rocq if its conditions hold. Other kinds: check_acceptance.py, check_paths.py.
 """
 
 import json
 import math
 import pathlib
+import runpy
 import sys
 from fractions import Fraction
 from itertools import islice, product
 
+KINDS = {"rheo_verify/acceptance-certificate": "check_acceptance.py", "rheo_verify/paths-certificate": "check_paths.py"}
 ROOT = (), (), Fraction(1), None  # a node: its slots, its tokens, its path score, the law that it is verified with
 
 
@@ -30,9 +32,7 @@ class Job:
         need((data["schema"], data["version"]) == ("rheo_verify/certificate", 1), "another schema")
         vars(self).update(data["design"], vocab=data["vocab"], rule=data["rule"], known={}, classes={})
         need(self.rule in ("rheo", "rrsw", "topk") and self.ties in ("position", "token"), "unknown rule or ties")
-        self.rows = {
-            (name, *map(int, at.split())): row for name in data["rows"] for at, row in data["rows"][name].items()
-        }
+        self.rows = {(n, *map(int, at.split())): row for n, rows in data["rows"].items() for at, row in rows.items()}
         for where, row in self.rows.items():
             row[:] = map(Fraction, row)
             need(len(row) == self.vocab and sum(row) == 1 and min(row) >= 0, f"no distribution at {where}")
@@ -113,15 +113,16 @@ class Job:
                 law[*tokens, token] = law.get((*tokens, token), 0) + reached * weight
         return {tokens: probability for tokens, probability in law.items() if probability}
 
-    def distance(self, law, tokens=(), wanted=Fraction(1), have=Fraction(0)):
-        # twice the total variation; where no emission goes on, both laws go on with the target's rows
+    def distance(self, law, tokens=(), wanted=Fraction(1), have=Fraction(0)):  # twice the total variation
         if not any(len(end) > len(tokens) and end[: len(tokens)] == tokens for end in law):
-            return abs(wanted - have)
+            return abs(wanted - have)  # no emission goes on: both laws go on with the target's rows
         ends = [((*tokens, token), p) for token, p in enumerate(self.rows["target", *tokens])]
         return sum(self.distance(law, end, wanted * p, have * p + law.get(end, 0)) for end, p in ends)
 
 
 def check(data):  # raises an error unless every number in the certificate is what its rows give
+    if data["schema"] in KINDS:
+        return runpy.run_path(str(pathlib.Path(__file__).with_name(KINDS[data["schema"]])))["check"](data)
     job, claimed = Job(data), {}
     for it in data["classes"]:
         nodes = tuple((tuple(slots), tuple(tokens), kind == "sampled") for slots, tokens, kind in it["nodes"])

@@ -2,7 +2,7 @@
 
 Levels: 0 random instances, 1 every instance in a stated finite scope, 2 all real p and q at fixed sizes (symbolic), 3
 all sizes (Rocq, no axioms). *Italics* in a statement: conditions that the paper does not state. `proofs/README.md`,
-`docs/claims.md` and `python -m rheo_verify prove` are made from this table.
+`docs/reference/claims.md` and `python -m rheo_verify prove` are made from this table.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ class Claim:
 
     paper: where the paper has it, "–" if it does not; says: in what the paper's statement differs. rocq: theorems of
     proofs/rocq. checks: level and `module:function` below `proofs`. beside: the checks and theorems that show that a
-    condition is needed. seen: how else the project checks it. missing: what no machine has checked yet.
+    condition is needed. seen: how else the project checks it. missing: what no machine has checked yet. conditions,
+    instance, code: of acceptance claims, what holds beside the statement, an instance with its numbers, and its files.
     """
 
     id: str
@@ -28,6 +29,9 @@ class Claim:
     seen: str = ""
     says: str = ""
     missing: str = ""
+    conditions: str = ""
+    instance: str = ""
+    code: str = ""
 
 
 CLAIMS = (
@@ -148,10 +152,11 @@ CLAIMS = (
         "at the smallest lossy budget R*, the R*-th node sits in a sampled slot whose token, given T_{R*−1} and "
         "this slot, does not have law q̃; otherwise the rule is to blame",
         "–",
+        rocq=("blame", "blame_rule"),
         checks=((1, "bounded.trees:blame_finds_a_slot"),),
         seen="`enumerate` when refuted",
-        missing="no formal proof; by `adapted_growth` a design without an unfaithful slot is lossless under a rule "
-        "that meets the step condition, which is the contrapositive for R* itself",
+        missing="the theorems ask that every node hangs on the tree when it is added; a design whose pruned tree keeps "
+        "a node and not its parent (factors above 1) is level 1",
     ),
     Claim(
         "acceptance-rheo",
@@ -162,6 +167,8 @@ CLAIMS = (
         checks=((1, "bounded.acceptance:rheo_rate"),),
         seen="`acceptance`; `tests/acceptance/test_acceptance_rheo.py`",
         says="the paper does not treat p = q̃, nor pools without a sampled slot",
+        instance="p = (1, 0, 2, 1)/4, q uniform, m = 1, n = 3: 29/30 (bound 1)",
+        code="checks/closed_forms.py",
     ),
     Claim(
         "acceptance-rrsw",
@@ -171,13 +178,15 @@ CLAIMS = (
         checks=((1, "bounded.acceptance:rrsw_rate"),),
         seen="`acceptance`; `tests/acceptance/test_acceptance_rheo.py`",
         says="the paper divides by 1 − a without a condition",
+        instance="the same instance: 1",
+        code="checks/closed_forms.py",
     ),
     Claim(
         "rheo-versus-rrsw",
         "*not always* Rheo ≥ RRSw: V = 4, m = 1, n = 3, p = (1, 0, 2, 1)/4, q uniform: 29/30 < 1, of the smallest "
         "common denominator; V ≤ 3 cannot occur",
         "D.3",
-        rocq=("rheo_versus_rrsw",),
+        rocq=("rheo_versus_rrsw", "rheo_at_least_rrsw", "rheo_at_least_rrsw_up_to_three"),
         checks=(
             (1, "bounded.acceptance:rheo_below_rrsw_at_four"),
             (1, "bounded.acceptance:rheo_at_least_rrsw_up_to_three"),
@@ -185,7 +194,11 @@ CLAIMS = (
         ),
         seen="`search`; `tests/acceptance/test_search.py`",
         says="the paper: Rheo ≥ RRSw “almost always”, under an approximation",
-        missing="that V ≤ 3 cannot occur is checked for denominators up to 4, and argued in docs/acceptance.md",
+        conditions="it holds for m = 0 (equal), n = m+1 (Rheo is the optimum) and n = V (both 1), hence for V ≤ 3",
+        instance="V = 4, m = 1, n = 3, p = (1, 0, 2, 1)/4, q uniform: 29/30 < 1, the smallest; 471 of 39,368 pairs "
+        "up to denominator 12",
+        code="checks/search.py",
+        missing="that no smaller common denominator does is level 1, which goes through all of those instances",
     ),
     Claim(
         "single-draft-rates",
@@ -194,6 +207,8 @@ CLAIMS = (
         rocq=("single_draft_rates",),
         checks=((2, "symbolic.layers:single_rate_for_all_reals"), (1, "bounded.acceptance:single_rates")),
         seen="`acceptance`; `tests/acceptance/test_acceptance_rheo.py`",
+        instance="p = (1, 0, 2, 1)/4, q uniform: 3/4 and 1/4",
+        code="checks/closed_forms.py",
     ),
     Claim(
         "top-k-imperfect",
@@ -208,6 +223,9 @@ CLAIMS = (
         ),
         checks=((1, "bounded.acceptance:perfect_draft"),),
         seen="`acceptance`; `tests/test_claims.py`",
+        conditions="pure top-K accepts Σ p over Top_K",
+        instance="p = q = (1, 1, 1, 1)/4, n = 3: 3/4 against 1",
+        code="checks/closed_forms.py",
     ),
     Claim(
         "optimal-acceptance",
@@ -220,6 +238,9 @@ CLAIMS = (
         seen="`acceptance`; `tests/acceptance/test_optimal_acceptance.py`",
         missing="level 3 has weak duality (no rule exceeds any cut) and the optimum for n = m+1; that some rule "
         "reaches the smallest cut in general is checked per instance, by a flow and a cut of equal value",
+        conditions="for q̂ = q the gap of Rheo is at most w/(w+1+max(w, k)), w = V−n, k = n−m−1, and this is reached",
+        instance="V = 3, m = 0, n = 2, p = (1, 2, 0)/3, q uniform: Rheo 2/3, optimum 1",
+        code="checks/optimal.py, verification/optimal_transport.py",
     ),
     Claim(
         "pruned-optimum",
@@ -228,6 +249,9 @@ CLAIMS = (
         "–",
         rocq=("pruned_optimum",),
         seen="`tests/acceptance/test_pruned_optimum.py`",
+        conditions="ordered tuples told apart included; the rule is to blame",
+        instance="model pruned-optimum: total variation 1/3 for plans on sets, at least 1/4 for every optimal plan",
+        code="checks/per_cycle.py",
     ),
     Claim(
         "table-1",
@@ -276,10 +300,18 @@ CLAIMS = (
         "T → 0. m = 0, *ε = 0*: q̂ one-hot at x₁ gives exactly the top-K tree. m = 1: *q̃* one-hot at x₂ gives "
         "top-K's tokens but another tree in general (*q̂ one-hot at x₁ leaves no sampled slot: top-K*)",
         "§5.4",
-        rocq=("cold_limit_0", "cold_limit_1", "cold_limit_1_none"),
+        rocq=(
+            "cold_limit_0",
+            "cold_limit_0_tree",
+            "cold_limit_1",
+            "cold_limit_1_other_tree",
+            "cold_limit_1_none",
+            "cold_limit_1_none_tree",
+        ),
         checks=((1, "bounded.instances:cold_limit"),),
         seen="`tests/acceptance/test_cold_limit.py`",
-        missing="the theorems speak of pools: that equal pools give equal trees is by definition, and that m = 1 gives "
-        "another tree in general is an instance in the tests",
+        conditions="m ≥ 1: q̃ one-hot at x_{m+1} gives top-K's tokens in every pool",
+        instance="q = (2, 1, 1)/4, m = 1, K = W = 3, D = 2, R = 6: another tree",
+        code="checks/temperature.py",
     ),
 )

@@ -1,11 +1,13 @@
 """Every message the project raises on purpose carries a stable code, each with a page in docs/.
 
 Codes: RV1xx bad input (exit code 2), RV2xx a limit was reached (exit code 3), RV3xx misuse of the library,
-RV4xx foreign code, RV5xx acceptance and search, RV6xx real models and transcripts, RV7xx certificates and proofs
-(exit code 2).
+RV4xx foreign code, RV5xx acceptance and search, RV6xx real models and transcripts, RV7xx certificates and proofs,
+RV8xx work in pieces (exit code 2).
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class RheoVerifyError(Exception):
@@ -17,6 +19,9 @@ class RheoVerifyError(Exception):
         super().__init__(f"{code}: {message}")
         self.code = code
         self.message = message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.code, self.message), self.__dict__
 
 
 class InputError(RheoVerifyError):
@@ -50,9 +55,13 @@ CODES: dict[str, str] = {
     "RV107": "the class method is not valid for this design",
     "RV108": "the enumeration would be too large",
     "RV109": "a replay string does not fit",
+    "RV120": "an input file cannot be read",
+    "RV121": "the code to check cannot be loaded",
+    "RV122": "an output file cannot be written",
     "RV201": "the time limit was reached",
     "RV202": "the limit on trees was reached",
     "RV203": "interrupted",
+    "RV204": "the memory limit was reached",
     "RV301": "a choice without weight",
     "RV302": "the same program took another path when run again",
     "RV303": "a rule was given a tree that it is not defined for",
@@ -66,6 +75,9 @@ CODES: dict[str, str] = {
     "RV408": "the tokens before the last are not the drafted ones",
     "RV409": "the accepted count is not the number of accepted drafts",
     "RV410": "an input was changed in place",
+    "RV411": "drafts were drawn under one law and tested under another row of the draft model",
+    "RV412": "drafts were tested in another order than they were drawn in",
+    "RV413": "a row given to a random function is not a distribution",
     "RV414": "u <= p/q accepts at u = 0 (a warning)",
     "RV415": "a generator was set back: two draws share their noise (a warning)",
     "RV421": "the error of the integrated law is too large to decide (a warning)",
@@ -88,4 +100,7 @@ CODES: dict[str, str] = {
     "RV703": "the certificate cannot be written",
     "RV704": "the proofs are not there",
     "RV705": "no claim of that name",
+    "RV801": "a checkpoint of finished pieces cannot be used",
+    "RV802": "no cluster answers",
+    "RV803": "workers die again and again",
 }

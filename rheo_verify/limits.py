@@ -1,7 +1,9 @@
-"""Limits on long work: a deadline, a number of trees; and somebody to tell how far it got."""
+"""Limits on long work: a deadline, a number of trees, memory; and somebody to tell how far it got."""
 
 from __future__ import annotations
 
+import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,12 +19,14 @@ class Limits:
     """When long work must stop.
 
     deadline: in seconds of `time.monotonic()`. trees: how many unpruned trees may be formed. progress: called with
-    `(what, done, total)`, total 0 where it is not known. `covered` says how far the work got, in words.
+    `(what, done, total)`, total 0 where it is not known. memory: bytes that this process may hold. `covered` says how
+    far the work got, in words.
     """
 
     deadline: float | None = None
     trees: int | None = None
     progress: Callable[[str, int, int], None] | None = None
+    memory: int | None = None
     covered: str = field(default="no tree and no class was finished", init=False)
 
     def check(self, what: str, done: int, total: int = 0) -> None:
@@ -43,6 +47,20 @@ class Limits:
             yield item
 
     def check_time(self) -> None:
-        """Raises `LimitReached` RV201 once the deadline has passed."""
+        """Raises `LimitReached` RV201 once the deadline has passed, RV204 above the memory limit."""
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise LimitReached("RV201", "the time limit was reached", self.covered)
+        if self.memory is not None and resident() > self.memory:
+            message = f"the memory limit of {self.memory / 2**20:,.0f} MiB was reached"
+            raise LimitReached("RV204", message, self.covered)
+
+
+def resident() -> int:
+    """Bytes of memory that this process holds now (at most so far, where the system does not say)."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        import resource
+
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import random
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from rheo_verify.checks.certificate import Certificate, certificate_of
 from rheo_verify.checks.enumeration import enumerate_design
@@ -16,6 +22,33 @@ from rheo_verify.drafting.size import most_trees
 from rheo_verify.models.random_tables import random_model
 from rheo_verify.probability.rationals import exact, text
 from rheo_verify.verification.rules import layer_rule
+
+ROOT = Path(__file__).parent.parent
+CHECKER = ROOT / "proofs" / "check_certificate.py"
+coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed (Debian: apt install coq)")
+
+
+def checker() -> Any:
+    spec = importlib.util.spec_from_file_location("check_certificate", CHECKER)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rejected(data: Any) -> bool:
+    try:
+        checker().check(data)
+    except Exception:
+        return True
+    return False
+
+
+def coqc(source: str, folder: Path, name: str = "certificate") -> subprocess.CompletedProcess[str]:
+    (folder / f"{name}.v").write_text(source)
+    command = ["coqc", "-Q", str(folder), "", f"{name}.v"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1200)
 
 
 def random_certificates(number: int, seed: int = 0, most: int = 200, depth: int = 3) -> Iterator[Certificate]:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
-import importlib.util
 import json
 import random
-import shutil
 import subprocess
 import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -29,38 +26,12 @@ from rheo_verify.probability.rationals import ratio
 from rheo_verify.report.certificate_json import to_data, to_json
 from rheo_verify.report.certificate_rocq import body, prelude, to_rocq
 from rheo_verify.verification.rules import layer_rule
-from tests.certificates import CORRUPTIONS, random_certificates
-
-ROOT = Path(__file__).parent.parent
-CHECKER = ROOT / "proofs" / "check_certificate.py"
-coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed (Debian: apt install coq)")
+from tests.certificates import CHECKER, CORRUPTIONS, checker, coq, coqc, random_certificates, rejected
 
 
-def checker() -> Any:
-    spec = importlib.util.spec_from_file_location("check_certificate", CHECKER)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def rejected(data: Any) -> bool:
-    try:
-        checker().check(data)
-    except Exception:
-        return True
-    return False
-
-
-def coqc(source: str, folder: Path, name: str = "certificate") -> subprocess.CompletedProcess[str]:
-    (folder / f"{name}.v").write_text(source)
-    command = ["coqc", "-Q", str(folder), "", f"{name}.v"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1200)
-
-
-def test_the_checker_stands_alone() -> None:
-    source = CHECKER.read_text()
+@pytest.mark.parametrize("name", ["check_certificate", "check_acceptance", "check_paths"])
+def test_the_checkers_stand_alone(name: str) -> None:
+    source = CHECKER.with_name(f"{name}.py").read_text()
     assert len(source.splitlines()) < 150
     imported = {
         (alias.name if isinstance(node, ast.Import) else node.module or "").partition(".")[0]

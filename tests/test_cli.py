@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -243,9 +243,12 @@ def test_interrupt_ends_inconclusive() -> None:
         "5",
         "--method",
         "exhaustive",
+        "--verbose",
     ]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT)
-    time.sleep(3)
+    assert process.stderr is not None
+    while "trees" not in process.stderr.readline():
+        assert process.poll() is None
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 3
@@ -267,7 +270,13 @@ def test_help_names_every_command_and_exit_code() -> None:
     for words in (*COMMANDS, "exit codes:", "inconclusive"):
         assert words in done.stdout
     for command in COMMANDS:
-        assert "exit codes:" in shell(command, "--help").stdout
+        shown = shell(command, "--help").stdout
+        for needed in ("examples:", "exit codes:", "internal error"):
+            assert needed in shown, (command, needed)
+        for line in re.findall(r"^  rheo_verify ([^\n(]*)", shown, re.MULTILINE):
+            words = shlex.split(line)
+            words = words[: words.index(">")] if ">" in words else words
+            assert parser().parse_args(words).command == command
     assert parser().parse_args(["table1"]).command == "table1"
 
 

@@ -13,12 +13,15 @@ from hypothesis import strategies as st
 
 from rheo_verify.checks.enumeration import enumerate_design
 from rheo_verify.checks.prefixes import classes_of, count_leaves, grow_prefixes, prefixes_of
-from rheo_verify.drafting import node_table as node_table_module
+from rheo_verify.drafting import all_trees as all_trees_module
+from rheo_verify.drafting import expansion as expansion_module
 from rheo_verify.drafting.all_trees import enumerate_trees
 from rheo_verify.drafting.best_first import best_first
 from rheo_verify.drafting.build_then_prune import build_then_prune
+from rheo_verify.drafting.codes import Codes
 from rheo_verify.drafting.design import TreeDesign
-from rheo_verify.drafting.networks import keep_smallest
+from rheo_verify.drafting.networks import keep_smallest, merge_smallest
+from rheo_verify.drafting.pool import outcomes_at, pool_at
 from rheo_verify.drafting.size import expanded_contexts, most_nodes, most_trees
 from rheo_verify.drafting.tree import Node
 from rheo_verify.drafting.validity import why_not_lazy
@@ -131,6 +134,38 @@ def test_sorting_networks(rows: list[list[int]], kept: int) -> None:
     assert np.array_equal(np.stack(keep_smallest(columns, kept)), expected)
 
 
+@given(st.integers(0, 7), st.integers(0, 7), st.integers(1, 14), st.integers(0, 10**6))
+def test_merging_networks(left: int, right: int, kept: int, seed: int) -> None:
+    """On all rows of zeros and ones, which decide for all rows (Knuth, section 5.3.4), and on some others."""
+    zeros_and_ones = [
+        ([0] * (left - i) + [1] * i, [0] * (right - j) + [1] * j) for i in range(left + 1) for j in range(right + 1)
+    ]
+    values = np.random.default_rng(seed).integers(0, 9, (50, left + right))
+    others = [(sorted(row[:left].tolist()), sorted(row[left:].tolist())) for row in values]
+    rows = np.array([first + second for first, second in zeros_and_ones + others]).T
+    merged = merge_smallest(list(rows[:left]), list(rows[left:]), kept)
+    expected = np.sort(rows, axis=0)[:kept]
+    assert len(merged) == len(expected)
+    assert all(map(np.array_equal, merged, expected))
+
+
+@given(st.lists(st.lists(st.integers(0, 2**64 - 1) | st.integers(0, 40), min_size=1, max_size=60), max_size=5))
+def test_keys_are_numbered_as_a_dictionary_would(chunks: list[list[int]]) -> None:
+    codes, number_of = Codes(), {}
+    for chunk in chunks:
+        numbers = codes.of(np.array(chunk, dtype=np.uint64)).tolist()
+        for key, number in zip(chunk, numbers, strict=True):
+            assert number_of.setdefault(key, number) == number
+    assert sorted(number_of.values()) == list(range(len(number_of))) == list(range(len(codes.keys)))
+
+
+@given(instances(most=10**9), st.integers(0, 3))
+def test_outcomes_are_those_of_the_pool(instance: tuple[Model, TreeDesign], token: int) -> None:
+    model, design = instance
+    context = (token,) if token < model.vocab else ()
+    assert outcomes_at(model, context, design) == max(1, len(pool_at(model, context, design).outcomes))
+
+
 def test_weights_that_do_not_fit_machine_words() -> None:
     """Exact beyond 2^53 and beyond 2^63, where sums are split in halves and then fall back to Python integers."""
     for digits in (4, 6, 9, 30):
@@ -145,12 +180,13 @@ def test_weights_that_do_not_fit_machine_words() -> None:
         assert found.classes == law_of(lambda chance, m=model, d=design: tuple(build_then_prune(chance, m, (), d)))
 
 
-@given(instances(most=200), st.integers(1, 50))
-def test_chunks_do_not_matter(instance: tuple[Model, TreeDesign], rows: int) -> None:
+@given(instances(most=200), st.integers(1, 50), st.integers(1, 50))
+def test_chunks_do_not_matter(instance: tuple[Model, TreeDesign], rows: int, cached: int) -> None:
     model, design = instance
     whole = enumerate_trees(model, (), design)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(node_table_module, "ROWS_AT_ONCE", rows)
+        patch.setattr(expansion_module, "ROWS_AT_ONCE", rows)
+        patch.setattr(all_trees_module, "ROWS_IN_CACHE", cached)
         pieces = enumerate_trees(model, (), design)
     assert (pieces.classes, pieces.formed, pieces.trees) == (whole.classes, whole.formed, whole.trees)
 

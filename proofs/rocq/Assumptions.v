@@ -1,7 +1,7 @@
 (* Copyright: the rheo_verify authors. SPDX-License-Identifier: Apache-2.0
 
    What each final theorem rests on: every answer must be "Closed under the global context". *)
-From RheoVerify Require Import Probability Layer Acceptance Optimum Growth StepCondition Priority Reads DynamicTree.
+From RheoVerify Require Import Probability Layer Acceptance Optimum Growth Blame StepCondition Priority Reads DynamicTree.
 From RheoVerify Require Import Ranking EagerLazy Lossless Rheo ColdLimit Refutations PrunedOptimum.
 
 (* Layer.v *)
@@ -28,10 +28,15 @@ Print Assumptions optimal_acceptance.
 Print Assumptions optimal_acceptance_rheo.
 Print Assumptions acceptance_rrsw_bound.
 Print Assumptions optimal_acceptance_bound.
+Print Assumptions rheo_at_least_rrsw.
+Print Assumptions rheo_at_least_rrsw_up_to_three.
 (* Growth.v *)
 Print Assumptions adapted_growth.
 Print Assumptions adapted_growth_policy.
 Print Assumptions adapted_growth_decode.
+(* Blame.v *)
+Print Assumptions blame.
+Print Assumptions blame_rule.
 (* StepCondition.v *)
 Print Assumptions adapted_growth_rheo.
 Print Assumptions adapted_growth_rrsw.
@@ -54,8 +59,10 @@ Print Assumptions lossless_decoding_rheo.
 Print Assumptions lossless_decoding_rrsw.
 (* ColdLimit.v *)
 Print Assumptions cold_limit_0.
+Print Assumptions cold_limit_0_tree.
 Print Assumptions cold_limit_1.
 Print Assumptions cold_limit_1_none.
+Print Assumptions cold_limit_1_none_tree.
 (* Refutations.v *)
 Print Assumptions table_1.
 Print Assumptions table_1_proxy.
@@ -65,6 +72,7 @@ Print Assumptions support_truncation.
 Print Assumptions scores_never_increase_needs_eps.
 Print Assumptions tie_rule.
 Print Assumptions rheo_versus_rrsw.
+Print Assumptions cold_limit_1_other_tree.
 Print Assumptions adapted_growth_rrsw_needs_order.
 (* PrunedOptimum.v *)
 Print Assumptions pruned_optimum.

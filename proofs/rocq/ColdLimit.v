@@ -1,6 +1,6 @@
 (* Copyright: the rheo_verify authors. SPDX-License-Identifier: Apache-2.0
 
-   cold-limit: what RheoSampling's pools become when the temperature goes to 0. *)
+   cold-limit: what RheoSampling's pools and trees become when the temperature goes to 0. *)
 From mathcomp Require Import all_ssreflect all_algebra.
 From RheoVerify Require Import Probability Layer Growth StepCondition Priority Reads DynamicTree Ranking EagerLazy Lossless Rheo.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
@@ -70,3 +70,74 @@ rewrite /Rheo.lead /Rheo.rank_token; have := size_ranking vs draft c.
 by case: (ranking c) => [e|a l _] /=; [rewrite -e in lt | rewrite take0 mem_head].
 Qed.
 End ColdLimit.
+
+(* ---- whole trees: pools that can occur and are equal make equal trees ---- *)
+Section SamePools.
+Variables (R : realFieldType) (V : finType) (vs : seq V) (v0 : V).
+Hypothesis vsP : vocabulary vs.
+Variables (pool : context V -> V -> seq (V * R)) (plain : context V -> seq (V * R)).
+Variables (smp width : context V -> nat) (q : context V -> V -> R).
+Hypothesis q_dist : forall c, dist vs (q c).
+Hypothesis same_drawn : forall c y, q c y != 0 -> pool c y = plain c.
+Hypothesis same_plain : forall c, (width c <= smp c)%N -> pool c v0 = plain c.
+Variables (W D : nat) (root : context V) (Y : context V -> V).
+
+Definition plain_tree B := run Y (eagerR v0 (fun c _ => plain c) width width W D root B).
+
+Lemma same_kids P y y' : pool (toks P) y = plain (toks P) ->
+  kids v0 pool width P y = kids v0 (fun c _ => plain c) width P y'.
+Proof. by move=> e; apply: eq_map => i; rewrite /kid /slot_of e. Qed.
+
+Lemma expand_same F Ps acc k k' : (forall t, Er vs q (k t) F = F (run Y (k' t))) ->
+  Er vs q (expandR v0 pool smp width Ps acc k) F
+    = F (run Y (expandR v0 (fun c _ => plain c) width width Ps acc k')).
+Proof.
+move=> h; elim: Ps acc => [|P Ps IH] acc //=; rewrite ltnn; case: ltnP => s /=; last first.
+  by rewrite IH (same_kids v0 (same_plain s)).
+rewrite -[RHS]mul1r -(dist_sum vsP (q_dist (toks P))) mulr_suml totE //; apply: eq_bigr => y _.
+have [->|qy] := eqVneq (q (toks P) y) 0; first by rewrite !mul0r.
+by rewrite IH (same_kids v0 (same_drawn qy)).
+Qed.
+
+Lemma eager_same B F : Er vs q (eagerR v0 pool smp width W D root B) F = F (plain_tree B).
+Proof.
+suff h d L U : Er vs q (buildR v0 pool smp width W d L U B) F
+    = F (run Y (buildR v0 (fun c _ => plain c) width width W d L U B)) by exact: h.
+by elim: d L U => [//|d IH] L U /=; apply: expand_same => t; exact: IH.
+Qed.
+End SamePools.
+
+Section ColdTrees.
+Variables (R : realFieldType) (V : finType) (vs : seq V) (v0 : V).
+Hypothesis vsP : vocabulary vs.
+Variables draft sampler : context V -> V -> R.
+Hypothesis sampler_dist : forall c, dist vs (sampler c).
+Variables (W D : nat) (root : context V).
+
+(* top-K's tree: no slot is sampled, so it is the same whatever would be drawn (Y) *)
+Definition topk_tree K Y B := plain_tree v0 (topk_pool vs draft K) (rheo_width vs K) W D root Y B.
+
+(* cold-limit, m = 0, eps = 0, for whole trees: RheoSampling's tree is exactly top-K's. *)
+Theorem cold_limit_0_tree K B F Y : (forall c v, sampler c v = (v == rank_token vs v0 draft c 0)%:R) ->
+  Er vs (qtilde vs draft sampler 0 K)
+    (eagerR v0 (rheo_pool vs v0 draft sampler 0 K 0) (rheo_slot vs draft sampler 0 K) (rheo_width vs K) W D root B) F
+  = F (topk_tree K Y B).
+Proof.
+move=> one; apply: eager_same => // [c|c y qy|c].
+- exact: qtilde_dist.
+- exact: cold_limit_0 qy.
+rewrite /rheo_slot /rheo_width /rheo_pool /pool_with; case: ifP => // h.
+by rewrite leqn0 => /eqP z; have := has_sampled_lt vsP h; rewrite z.
+Qed.
+
+(* m = 1, the sampler one-hot at x_1: no slot is sampled anywhere, and the tree is top-K's. *)
+Theorem cold_limit_1_none_tree K eps B F Y : (forall c v, sampler c v = (v == rank_token vs v0 draft c 0)%:R) ->
+  Er vs (qtilde vs draft sampler 1 K)
+    (eagerR v0 (rheo_pool vs v0 draft sampler 1 K eps) (rheo_slot vs draft sampler 1 K) (rheo_width vs K) W D root B) F
+  = F (topk_tree K Y B).
+Proof.
+move=> one; apply: eager_same => // [c|c y _|c _]; first exact: qtilde_dist.
+- exact: cold_limit_1_none.
+- exact: cold_limit_1_none.
+Qed.
+End ColdTrees.

@@ -263,4 +263,88 @@ have e y : map fst (survivors xs m n y) = lead xs m ++ y :: fills xs m n y.
   by rewrite /survivors map_cat /= -!map_comp !map_id.
 by case: h => l0 l1 lC lp; split=> // y u; rewrite e; exact: lC.
 Qed.
+(* rheo-versus-rrsw: where rrsw cannot accept more. *)
+Section Versus.
+Variables (xs : seq V) (m n : nat) (v0 : V).
+Hypothesis xsP : vocabulary xs.
+Hypothesis mn : (m < n)%N.
+Hypothesis nV : (n <= #|V|)%N.
+Variables (p q : V -> R).
+Hypotheses (dp : dist vs p) (dq : dist vs q).
+Hypothesis q_lead : forall v, v \in lead xs m -> q v = 0.
+Local Notation accepted rule := (acceptance_of vs xs m n q rule).
+
+Lemma versus_no_lead : m = 0%N -> accepted (rrsw vs p q) = accepted (rheo vs p q).
+Proof.
+move=> m0; have l0 : lead_mass xs m p = 0.
+  by rewrite /lead_mass big_pred0 // => v; rewrite /lead m0 take0.
+have pt v : ptilde xs m p v = p v by rewrite /ptilde l0 subr0 divr1 /lead m0 take0.
+rewrite (acceptance_rrsw vsP v0 xsP mn nV dp dq q_lead); last by rewrite l0 eq_sym oner_eq0.
+rewrite (acceptance_rheo vsP v0 xsP mn nV dp dq q_lead) l0 subr0 mul1r; congr (_ + _ + _ * _).
+- by apply: eq_bigr => v _; rewrite mul1r.
+- exact: residual_ext.
+- by apply: eq_bigr => v _; rewrite pt.
+Qed.
+
+Lemma versus_no_fill : n = m.+1 -> accepted (rrsw vs p q) <= accepted (rheo vs p q).
+Proof.
+move=> e; have s y : survivors xs m n y = lead_and_sampled (lead xs m) y.
+  by rewrite /survivors /fills e subnn take0.
+have sE rule : accepted rule = tot vs (fun y => q y * acceptance (rule (lead_and_sampled (lead xs m) y))).
+  by apply: eq_tot => // y; rewrite s.
+rewrite !sE -law_of_acceptance; apply: (optimal_acceptance_rheo dp dq q_lead).
+have [l0 l1 lC lp] := rrsw_layer_rule dp dq (lead xs m) (fun _ => [::]).
+by split=> // y u h; apply: lC; rewrite mem_cat orbC -mem_cat.
+Qed.
+
+Lemma versus_no_other : n = #|V| -> 1 <= accepted (rheo vs p q).
+Proof.
+move=> e; rewrite (acceptance_rheo vsP v0 xsP mn nV dp dq q_lead).
+set T := take n.-1 xs; set x := last_token xs n v0.
+have nT v : (v \notin T) = (v == x).
+  have : v \in rcons T x.
+    have n0 : (n.-1 < size xs)%N by rewrite (size_xs xsP); case: (n) mn nV.
+    rewrite /x /last_token /T -take_nth // prednK ?(leq_ltn_trans _ mn) // take_oversize ?(size_xs xsP) ?e //.
+    by case: xsP.
+  rewrite mem_rcons in_cons; case: eqP => [->|_ /= -> //]; by rewrite (last_not_before v0 xsP mn nV).
+have p1 : \sum_(v | v \in T) p v + p x = 1.
+  rewrite -(dist_sum vsP dp) [RHS](bigD1 x) //= addrC; congr (_ + _).
+  by apply: eq_bigl => v; rewrite -nT negbK.
+rewrite (eq_bigl (pred1 x) _ nT) big_pred1_eq; case: (leP (p x) (q x)) => h.
+  rewrite p1 ler_addl mulr_ge0 //; first by apply: dist0_ge0; exact: residual_dist0.
+  by apply: sumr_ge0 => v _; exact: pos_ge0.
+have -> : residual vs p q x * (\sum_(v | v \in T) pos (q v - p v)) = p x - q x.
+  rewrite mulrC -[RHS]pos_id ?subr_ge0 1?ltW // -(mass_residual vsP p q x); congr (_ * _).
+  rewrite totE // (sum_pos_sym vsP (p := p)); last by case: dp dq => _ -> [_ ->].
+  rewrite [RHS](bigD1 x) //= pos_0 ?add0r ?subr_le0 1?ltW //.
+  by apply: eq_bigl => v; rewrite -nT negbK.
+by rewrite -addrA [q x + _]addrC subrK p1.
+Qed.
+
+Lemma rrsw_le1 : n = #|V| -> accepted (rrsw vs p q) <= 1.
+Proof.
+move=> e; apply: le_trans (acceptance_rrsw_bound xsP mn dp dq q_lead) _.
+have tk : take n xs = xs by rewrite take_oversize // (size_xs xsP) e.
+rewrite tk [X in _ + X]big_pred0 ?addr0 => [|v]; last by case: xsP => _ ->.
+by rewrite (eq_bigl xpredT) ?(dist_sum vsP dp) // => v; case: xsP => _ ->.
+Qed.
+
+(* rheo-versus-rrsw: rheo accepts at least what rrsw does, unless there are a lead, a fill, and a token that is no
+   candidate; *)
+Theorem rheo_at_least_rrsw : [|| m == 0%N, n == m.+1 | n == #|V|] ->
+  accepted (rrsw vs p q) <= accepted (rheo vs p q).
+Proof.
+case/or3P => /eqP e; first by rewrite versus_no_lead.
+- exact: versus_no_fill.
+- exact: le_trans (rrsw_le1 e) (versus_no_other e).
+Qed.
+
+(* so on up to three tokens always. *)
+Theorem rheo_at_least_rrsw_up_to_three : (#|V| <= 3)%N -> accepted (rrsw vs p q) <= accepted (rheo vs p q).
+Proof.
+move=> v3; apply: rheo_at_least_rrsw; case: posnP => //= m0; have [//|nm /=] := eqVneq n m.+1.
+have lt : (m.+1 < n)%N by rewrite ltn_neqAle eq_sym nm mn.
+by rewrite eqn_leq nV (leq_trans v3) // (leq_trans _ lt).
+Qed.
+End Versus.
 End Optimum.

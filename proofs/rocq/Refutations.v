@@ -3,7 +3,7 @@
    Refutations, over the rationals, by computation. The algorithms are the ones that the theorems are about; only the
    ingredient that is broken is exchanged. *)
 From mathcomp Require Import all_ssreflect all_algebra.
-From RheoVerify Require Import Probability Layer Acceptance Growth StepCondition Priority Reads DynamicTree Ranking EagerLazy Lossless Rheo.
+From RheoVerify Require Import Probability Layer Acceptance Growth StepCondition Priority Reads DynamicTree Ranking EagerLazy Lossless Rheo ColdLimit.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.Theory.
 Local Open Scope ring_scope.
@@ -158,6 +158,19 @@ Theorem rheo_versus_rrsw :
   acceptance_of vocab4 vocab4 1 3 versus_q (rheo vocab4 versus_p versus_q) = 29%:R / 30%:R /\
   acceptance_of vocab4 vocab4 1 3 versus_q (rrsw vocab4 versus_p versus_q) = 1.
 Proof. by split; apply/eqP; vm_compute. Qed.
+
+(* ================= cold-limit: m = 1 ================= *)
+Definition cold_draft (c : context [finType of 'I_3]) := (@row 3 [:: 2; 1; 1] 4)%N.
+Definition cold_sampler (c : context [finType of 'I_3]) := (@row 3 [:: 0; 1; 0] 1)%N.
+
+(* cold-limit, m = 1: q-tilde one-hot at x_2 gives another tree than top-K's, of other nodes: with q =
+   (1/2, 1/4, 1/4) the proxy 1/2 lets what lies below x_2 outrank what lies below x_1. *)
+Theorem cold_limit_1_other_tree :
+  Er vocab3 (qtilde vocab3 cold_draft cold_sampler 1 3)
+    (eagerR a3 (rheo_pool vocab3 a3 cold_draft cold_sampler 1 3 0) (rheo_slot vocab3 cold_draft cold_sampler 1 3)
+      (rheo_width vocab3 3) 3 2 [::] 6)
+    (fun T => (perm_eq (map toks T) (map toks (topk_tree vocab3 a3 cold_draft 3 2 [::] 3 (fun _ => a3) 6)))%:R) = 0.
+Proof. by apply/eqP; vm_compute. Qed.
 
 (* ================= adapted-growth: rrsw under other policies ================= *)
 Definition free_target (c : context [finType of 'I_3]) := (@row 3 [:: 1; 0; 1] 2)%N.

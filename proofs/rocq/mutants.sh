@@ -32,6 +32,8 @@ mutant 'optimum without: a rule accepts only candidates' Optimum.v \
   's/forall k u, u \\notin C k -> l k \(true, u\) = 0/True/'
 mutant 'step condition without: children already there are entered as before' Growth.v \
   's/\(forall u, u \\in tokens cs -> tot vs \(fun y => d y \* enter c \(rcons cs \(y, i\)\) u\) = enter c cs u\)/True/'
+mutant 'blame without: the slot that comes next is known' Blame.v \
+  's/ && \(slot_at k o\x27 == slot_at k o\)//'
 mutant 'growth without: a new node hangs on the tree' Growth.v \
   's/Definition in_tree h c := .*?\./Definition in_tree (h : history) (c : context) := True./s'
 mutant 'rheo with fills before the sampled slot' StepCondition.v \
@@ -50,6 +52,10 @@ mutant 'deeper nodes first among equal scores' Priority.v \
   's/depth a <= depth b\)%N \(fun a b => lexle/depth b <= depth a)%N (fun a b => lexle/'
 mutant 'm = 0 without the condition on eps' Rheo.v \
   's/ \/\\ \(m = 0%N -> forall c, draft c \(rank_token c 0\) \+ eps <= 1\)/ \/\\ True/'
+mutant 'rheo-versus-rrsw up to four tokens' Optimum.v \
+  's/#\|V\| <= 3/#|V| <= 4/'
+mutant 'cold-limit without: the sampler is one-hot at x_1' ColdLimit.v \
+  's/(Theorem cold_limit_0_tree K B F Y : ).*? ->\n/$1\n/'
 mutant 'another number in table-1' Refutations.v \
   's/= 4%:R \/ 25%:R\./= 5%:R \/ 25%:R./'
 mutant 'pruned-optimum with a larger bound' PrunedOptimum.v \

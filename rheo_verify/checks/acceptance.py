@@ -128,7 +128,7 @@ def candidate_sets(layer: Layer) -> Law[frozenset[int]]:
 def largest_gap(vocab: int, lead: int, candidates: int) -> Rational:
     """The largest `optimal - rheo` over all p and q (q-hat = q): `w / (w + 1 + max(w, k))`, w = V - n, k = n - m - 1.
 
-    0 if k <= 0 or w = 0; always below 1/2. Proof in `docs/acceptance.md`; `widest_layer` reaches it.
+    0 if k <= 0 or w = 0; always below 1/2. Proof in `docs/explanation/acceptance.md`; `widest_layer` reaches it.
 
     >>> [str(largest_gap(vocab, 0, 2)) for vocab in (2, 3, 4, 5)]
     ['0', '1/3', '2/5', '3/7']

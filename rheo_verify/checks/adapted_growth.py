@@ -112,13 +112,14 @@ def adapted_growth(
     outcomes: list[tuple[Tree, Rational]] = []
     nodes = 0
     paths = enumerate_paths(lambda chance: tuple(decoder.draft(chance, model, context)))
-    for path in (limits or Limits()).watch(paths):
+    limits = limits or Limits()
+    for path in limits.watch(paths, every=16):
         nodes += len(path.result)
         if nodes > most:
             raise LimitReached("RV202", f"the outcomes of the drafting have more than {most:,} nodes")
         outcomes.append((path.result, path.probability))
     trees = collect(outcomes)
-    judge = _Judge(model, context, decoder)
+    judge = _Judge(model, context, decoder, limits)
     pasts, steps = _token_steps(judge, trees)
     unfaithful = tuple(step for step in steps if not step.faithful)
     broken = tuple(step for step in steps if step.broken)
@@ -175,15 +176,17 @@ def _family_steps(judge: _Judge, trees: Law[Tree]) -> Iterator[Step]:
 class _Judge:
     """Whether a rule stands one more node, on average over the law its token has."""
 
-    def __init__(self, model: Model, context: Context, decoder: Decoder) -> None:
+    def __init__(self, model: Model, context: Context, decoder: Decoder, limits: Limits | None = None) -> None:
         self.model = model
         self.context = context
         self.rule = decoder.rule
+        self.limits = limits or Limits()
         self.laws = LayerLaws(model, context, self.rule) if isinstance(self.rule, LayerRule) else None
         self.emitted: dict[Tree, Law[TokenPath]] = {}
 
     def broken(self, tree: Tree, additions: Sequence[tuple[Tree, Rational]]) -> Broken | None:
-        """The additions are siblings of one parent; the probabilities sum to one."""
+        """The additions are siblings of one parent; the probabilities sum to one. Raises `LimitReached` RV201."""
+        self.limits.check_time()
         parent = additions[0][0][0].slots[:-1]
         if parent and all(other.slots != parent for other in tree):
             return "orphan"

@@ -66,7 +66,7 @@ def certificate_of(result: Enumeration) -> Certificate:
         raise InputError("RV701", message)
     growth = _growth(result)
     rows: dict[str, dict[TokenPath, Row]] = {}
-    _recompute(result, _recording(result.model, result.context, rows), growth)
+    _recompute(result, recording(result.model, result.context, rows), growth)
     return Certificate(
         vocab=result.model.vocab,
         design=result.design,
@@ -97,7 +97,7 @@ def _growth(result: Enumeration) -> Literal["eager", "lazy"]:
     )
 
 
-def _recording(model: Model, context: Context, rows: dict[str, dict[TokenPath, Row]]) -> Model:
+def recording(model: Model, context: Context, rows: dict[str, dict[TokenPath, Row]]) -> Model:
     """The same model, writing down every row that is asked for, by its tokens after `context`."""
 
     def recorded(name: str, function: NextToken) -> NextToken:

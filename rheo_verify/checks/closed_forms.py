@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rheo_verify.checks.showing import html_of
 from rheo_verify.errors import InputError
 from rheo_verify.probability.arrays import Array, is_torch, join, mass, minimum, pick, positive_part, zero_at
 from rheo_verify.probability.rationals import ratio
@@ -44,6 +45,9 @@ class LayerRates(NamedTuple):
     single_sampled: Array
     single_top1: Array
 
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
+
 
 def check_layer(vocab: int, lead: int, candidates: int) -> None:
     """Raises `InputError` RV106 unless 0 <= m <= V and 1 <= n <= V."""
@@ -58,7 +62,8 @@ def closed_forms(target: Array, draft: Array, lead: int, candidates: int, sampli
 
     `target` p, `draft` q (it ranks), `sampling` q-hat (it is sampled from; q unless given): weights [..., V] of
     positive mass. Raises `InputError` RV106 when m or n is out of range. Claims `acceptance-rheo` (Theorem 3),
-    `acceptance-rrsw` (D.2), `single-draft-rates`, `top-k-imperfect`; the optimum is derived in `docs/acceptance.md`.
+    `acceptance-rrsw` (D.2), `single-draft-rates`, `top-k-imperfect`; the optimum is derived in
+    `docs/explanation/acceptance.md`.
     """
     check_layer(draft.shape[-1], lead, candidates)
     sampling = draft if sampling is None else sampling

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from operator import add
 from typing import TypeAlias
 
 from rheo_verify.checks.emission import Emission, cycle_emission
@@ -25,8 +26,13 @@ from rheo_verify.probability.rationals import ONE, ZERO, Rational, ratio
 from rheo_verify.verification.average import Average, average_by_enumeration
 from rheo_verify.verification.layer import LayerRule
 
-NodeLaw: TypeAlias = tuple[list[tuple[Shape, list[int]]], Sequence[int], int]
+NodeLaw: TypeAlias = tuple[list[tuple[Shape, Sequence[int]]], Sequence[int], int]
 """What verification does at a node: descend into a shape, by token; stop with a token; weights, and their scale."""
+
+NodeLaws: TypeAlias = dict[Context, NodeLaw]
+
+Nodes: TypeAlias = dict[TokenPath, tuple[int, int]]
+"""The probability of coming to a node, by its tokens: weight and scale."""
 
 
 class CycleLaws:
@@ -44,12 +50,15 @@ class CycleLaws:
         self.rows = rows or IntegerRows(model)
         self.paths = 0
         self._cycles: dict[Context, Emission] = {}
-        self._nodes: dict[Shape, dict[Context, NodeLaw]] = {}
+        self._nodes: dict[Shape, NodeLaws] = {}
 
     def at(self, context: Context) -> Emission:
         """The law of what a cycle from `context` emits."""
         found = self._cycles.get(context)
         if found is None:
+            if self._cycles:
+                self.limits.covered = f"{len(self._cycles):,} of the cycles were finished"
+            self.limits.check_time()
             law = self.in_integers(context)
             if law is None:
                 found = Emission(self._enumerated(context))
@@ -75,60 +84,68 @@ class CycleLaws:
         draft, rule = self.decoder.draft, self.decoder.rule
         if not isinstance(draft, FrozenTree) or not isinstance(rule, LayerRule):
             return None
+        target = self.rows.target
         ends: dict[TokenPath, Integers] = {}
-        layer: dict[Shape, dict[TokenPath, tuple[int, int]]] = {draft.shape(self.model, context): {(): (1, 1)}}
+        layer: dict[Shape, Nodes] = {draft.shape(self.model, context): {(): (1, 1)}}
         while layer:
-            below: dict[Shape, dict[TokenPath, tuple[int, int]]] = {}
+            below: dict[Shape, Nodes] = {}
             for shape, nodes in layer.items():
-                for tokens, (reached, of) in nodes.items():
-                    here = context + tokens
+                found = self._laws(draft, rule, [context + tokens for tokens in nodes], shape) if shape else {}
+                for tokens, (reached, of) in self.limits.watch(nodes.items()):
                     if shape:
-                        descend, stop, scale = self._node(draft, rule, here, shape)
-                        scale *= of
+                        descend, stop, scale = found[context + tokens]
                         for under, accepted in descend:
-                            _descend(below.setdefault(under, {}), tokens, accepted, reached, scale)
+                            _descend(below.setdefault(under, {}), tokens, accepted, reached, of * scale)
                     else:
-                        stop, scale = self.rows.target(here)
-                        scale *= of
-                    row = [reached * weight for weight in stop]
-                    ends[tokens] = _row_plus(ends[tokens], (row, scale)) if tokens in ends else (row, scale)
+                        stop, scale = target(context + tokens)
+                    row = [reached * weight for weight in stop], of * scale
+                    ends[tokens] = _row_plus(ends[tokens], row) if tokens in ends else row
             self.paths += len(layer.get(LEAF, ()))
             layer = below
         return ends
 
-    def _node(self, draft: FrozenTree, rule: LayerRule, here: Context, shape: Shape) -> NodeLaw:
+    def _laws(self, draft: FrozenTree, rule: LayerRule, contexts: Sequence[Context], shape: Shape) -> NodeLaws:
+        """What verification does at nodes of one shape, at these contexts and others."""
         known = self._nodes.setdefault(shape, {})
-        if here in known:
-            return known[here]
-        if rule.average is not None:
+        unknown = [here for here in contexts if here not in known]
+        for here, found in zip(unknown, self._averages(draft, rule, unknown, len(shape)), strict=True):
+            self.paths += found.paths
+            into: dict[Shape, Sequence[int]] = {}
+            for under, weights in zip(shape, found.descend, strict=True):
+                into[under] = list(map(add, into[under], weights)) if under in into else weights
+            known[here] = list(into.items()), found.stop, found.scale
+        return known
+
+    def _averages(self, draft: FrozenTree, rule: LayerRule, contexts: list[Context], count: int) -> Iterable[Average]:
+        if rule.averages is not None and contexts:
             rows = self.rows
-            integers = rows.target(here)[0], rows.draft(here)[0], rows.sampling_draft(here)[0]
-            found: Average = rule.average(draft.siblings, *integers, len(shape))
-        else:
-            model = self.model
-            row = model.target(here), model.draft(here), model.sampling_draft(here)
-            found = average_by_enumeration(rule, draft.siblings, *row, len(shape))
-        self.paths += found.paths
-        into: dict[Shape, list[int]] = {}
-        for under, weights in zip(shape, found.descend, strict=True):
-            if under in into:
-                weights = [one + other for one, other in zip(into[under], weights, strict=True)]
-            into[under] = list(weights)
-        known[here] = list(into.items()), found.stop, found.scale
-        return known[here]
+            integers = [(rows.target(here)[0], rows.draft(here)[0], rows.sampling_draft(here)[0]) for here in contexts]
+            return rule.averages(draft.siblings, integers, count, self.limits)
+        model = self.model
+        return (
+            average_by_enumeration(
+                rule,
+                draft.siblings,
+                model.target(here),
+                model.draft(here),
+                model.sampling_draft(here),
+                count,
+                self.limits,
+            )
+            for here in contexts
+        )
 
     def _enumerated(self, context: Context) -> Law[TokenPath]:
         outcomes: list[tuple[Tree, Rational]] = []
         paths = enumerate_paths(lambda chance: tuple(self.decoder.draft(chance, self.model, context)))
-        for path in self.limits.watch(paths):
+        for path in self.limits.watch(paths, every=16):
             outcomes.append((path.result, path.probability))
             self.paths += 1
-        return verified(self.decoder, self.model, context, collect(outcomes).items())
+        trees = self.limits.watch(collect(outcomes).items(), every=1)
+        return verified(self.decoder, self.model, context, trees)
 
 
-def _descend(
-    nodes: dict[TokenPath, tuple[int, int]], tokens: TokenPath, accepted: list[int], reached: int, scale: int
-) -> None:
+def _descend(nodes: Nodes, tokens: TokenPath, accepted: Sequence[int], reached: int, scale: int) -> None:
     """Add the children of one node to the nodes of one shape below."""
     for token, weight in enumerate(accepted):
         if weight:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from rheo_verify.checks.adapted_growth import AdaptedGrowth, adapted_growth
 from rheo_verify.checks.cycle_law import CycleLaws, joint_law
 from rheo_verify.checks.emission import Comparison, Emission, compare
 from rheo_verify.checks.optimal import smallest_cut
+from rheo_verify.checks.showing import html_of
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.decoders.decoder import Decoder
 from rheo_verify.decoders.entry import Entry
@@ -24,6 +26,8 @@ from rheo_verify.probability.rationals import Rational, exact
 from rheo_verify.verification.lenient import lenient
 from rheo_verify.verification.transport_rules import candidate_sets
 
+Found = TypeVar("Found")
+
 LEVELS = 2
 LENGTH = 3
 MOST_SEQUENCES = 1_000_000
@@ -35,7 +39,7 @@ FACTORS = tuple(map(exact, ("1", "5/4", "3/2", "2", "3", "1000000")))
 class Blame:
     """At the first reachable context whose cycle is lossy: how its drafting reveals, and what the rule cannot stand.
 
-    `growth` is None where the drafting has too many outcomes to watch.
+    `growth` is None where the drafting has too many outcomes to watch, or no time was left for it.
     """
 
     context: Context
@@ -49,7 +53,8 @@ class Evaluation:
     `comparison` is of the first `length` tokens over as many cycles as they take, `target_calls` the expected number
     of those cycles (one call of the target verifies one tree). `emission` is the first cycle's. `optimum` is the most
     that any rule can accept at the root, where the number of drafts there is fixed beforehand, else None. `paths` is
-    the number of outcomes that had to be told apart, over all contexts. `blame` says who is to blame for a loss.
+    the number of outcomes that had to be told apart, over all contexts. `blame` says who is to blame for a loss (None
+    where no time was left to look).
     """
 
     entry: Entry
@@ -87,6 +92,9 @@ class Evaluation:
         """Whether the verdict is the expected one. A lossy decoder may do no harm on some models."""
         return (self.verdict is Verdict.VERIFIED) == self.entry.lossless
 
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
+
 
 def evaluate(
     entry: Entry,
@@ -110,9 +118,11 @@ def evaluate(
     require_target(model, context, length)
     begin = time.perf_counter()
     decoder = entry.make(levels)
+    limits = limits or Limits()
     laws = CycleLaws(decoder, model, limits, rows)
     joint, calls = joint_law(laws, context, length)
-    comparison = compare(model.target, context, Emission(joint))
+    limits.covered = "every cycle was finished, their comparison with the target was not"
+    comparison = compare(model.target, context, Emission(joint), limits)
     return Evaluation(
         entry=entry,
         decoder=decoder,
@@ -125,10 +135,18 @@ def evaluate(
         emission=laws.at(context),
         target_calls=calls,
         optimum=optimum_at_root(decoder, model, context),
-        blame=_blame(laws, context, length) if comparison.total_variation else None,
+        blame=_in_time(lambda: _blame(laws, context, length)) if comparison.total_variation else None,
         paths=laws.paths,
         seconds=time.perf_counter() - begin,
     )
+
+
+def _in_time(further: Callable[[], Found]) -> Found | None:
+    """What is asked further once the verdict is known: None where the time does not suffice for it."""
+    try:
+        return further()
+    except LimitReached:
+        return None
 
 
 def _blame(laws: CycleLaws, context: Context, length: int) -> Blame | None:
@@ -137,28 +155,24 @@ def _blame(laws: CycleLaws, context: Context, length: int) -> Blame | None:
     here = [context]
     for _ in range(length):
         for start in here:
-            if compare(model.target, start, laws.at(start)).total_variation:
+            if compare(model.target, start, laws.at(start), laws.limits).total_variation:
                 return Blame(start, watched(model, start, laws.decoder, laws.limits))
         here = [(*start, token) for start in here for token, p in enumerate(model.target(start)) if p]
     return None
 
 
 def watched(model: Model, context: Context, decoder: Decoder, limits: Limits | None) -> AdaptedGrowth | None:
-    """`adapted_growth`, or None where it would have too many outcomes to watch. Raises `LimitReached` RV201."""
-    try:
-        return adapted_growth(model, context, decoder, limits)
-    except LimitReached as limit:
-        if limit.code == "RV201":
-            raise
-        return None
+    """`adapted_growth`, or None where it would have too many outcomes to watch, or takes longer than there is time."""
+    return _in_time(lambda: adapted_growth(model, context, decoder, limits))
 
 
 @dataclass(frozen=True)
 class Unfinished:
-    """A row that a limit ended: INCONCLUSIVE."""
+    """A row that a limit ended: INCONCLUSIVE. `covered` says what was finished."""
 
     entry: Entry
     why: str
+    covered: str
 
     verdict = Verdict.INCONCLUSIVE
 
@@ -180,13 +194,29 @@ def evaluate_all(
     for done, entry in enumerate(todo):
         if limits.progress is not None:
             limits.progress(entry.name, done, len(todo))
-        try:
-            limits.check_time()
-            row = evaluate(entry, model, context=context, levels=levels, length=length, limits=limits, rows=integers)
-            rows.append(row)
-        except LimitReached as limit:
-            rows.append(Unfinished(entry, limit.message))
+        rows.append(
+            evaluate_in_time(entry, model, limits, context=context, levels=levels, length=length, rows=integers)
+        )
     return tuple(rows)
+
+
+def evaluate_in_time(
+    entry: Entry,
+    model: Model,
+    limits: Limits,
+    *,
+    context: Context = (),
+    levels: int = LEVELS,
+    length: int = LENGTH,
+    rows: IntegerRows | None = None,
+) -> Evaluation | Unfinished:
+    """`evaluate`, or how far it came."""
+    limits.covered = "no cycle was finished"
+    try:
+        limits.check_time()
+        return evaluate(entry, model, context=context, levels=levels, length=length, limits=limits, rows=rows)
+    except LimitReached as limit:
+        return Unfinished(entry, limit.message, limit.covered)
 
 
 def optimum_at_root(decoder: Decoder, model: Model, context: Context) -> Rational | None:
@@ -202,12 +232,15 @@ def optimum_at_root(decoder: Decoder, model: Model, context: Context) -> Rationa
 
 
 def total_variation_by_lenience(
-    model: Model, *, context: Context = (), levels: int = LEVELS, length: int = LENGTH
+    model: Model, *, context: Context = (), levels: int = LEVELS, length: int = LENGTH, limits: Limits | None = None
 ) -> tuple[tuple[Rational, Rational], ...]:
-    """The lenient chain's total variation as a function of its factor."""
+    """The lenient chain's total variation as a function of its factor, for as many factors as there is time for."""
     found = []
     for factor in FACTORS:
         decoder = Decoder("lenient", frozen(chain(levels), IID), lenient(factor))
-        joint, _ = joint_law(CycleLaws(decoder, model), context, length)
-        found.append((factor, compare(model.target, context, Emission(joint)).total_variation))
+        try:
+            joint, _ = joint_law(CycleLaws(decoder, model, limits), context, length)
+            found.append((factor, compare(model.target, context, Emission(joint), limits).total_variation))
+        except LimitReached:
+            break
     return tuple(found)

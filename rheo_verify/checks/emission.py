@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rheo_verify.checks.layers import LayerLaws, reach
 from rheo_verify.drafting.tree import TokenPath, Tree
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, NextToken
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.laws import Law, push_forward
@@ -28,6 +29,13 @@ class Emission:
     def lengths(self) -> Law[int]:
         """The law of the number of emitted tokens."""
         return dict(sorted(push_forward(self.law, len).items()))
+
+    def first_token(self, vocab: int) -> Row:
+        """The law of the first token that comes out [V]."""
+        row = [ZERO] * vocab
+        for tokens, probability in self.law.items():
+            row[tokens[0]] = row[tokens[0]] + probability
+        return tuple(row)
 
     @property
     def accepted_by_depth(self) -> tuple[Rational, ...]:
@@ -77,16 +85,18 @@ class Comparison:
     differences: tuple[Difference, ...]
 
 
-def compare(target: NextToken, context: Context, emission: Emission) -> Comparison:
+def compare(target: NextToken, context: Context, emission: Emission, limits: Limits | None = None) -> Comparison:
     """Compare, on all sequences at least as long as the longest emission, without listing them.
 
     Beyond a sequence that no emission passes through, both laws continue with the target's rows; so only the
-    sequences next to emissions need a look, and their differences are all there are.
+    sequences next to emissions need a look, and their differences are all there are. Raises `LimitReached` RV201.
     """
+    limits = limits or Limits()
     inner = {tokens[:length] for tokens in emission.law for length in range(len(tokens))}
     differences: list[Difference] = []
     stack: list[tuple[TokenPath, Rational, Rational]] = [((), ONE, ZERO)]
     while stack:
+        limits.check_time()
         tokens, expected, found = stack.pop()
         for token, probability in enumerate(target(context + tokens)):
             end = (*tokens, token)

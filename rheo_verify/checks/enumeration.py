@@ -11,6 +11,7 @@ from rheo_verify.checks.examples import example_draws
 from rheo_verify.checks.layers import LayerLaws, StepViolation, step_violations
 from rheo_verify.checks.prefix_emission import prefix_emission
 from rheo_verify.checks.prefixes import Prefix, classes_of, count_leaves, grow_prefixes, prefixes_of
+from rheo_verify.checks.showing import html_of
 from rheo_verify.checks.structure import Blame, SlotFault, blame, slot_faults
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.drafting.all_trees import AllTrees, enumerate_trees
@@ -21,6 +22,7 @@ from rheo_verify.drafting.validity import why_not_lazy
 from rheo_verify.errors import InputError, LimitReached
 from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model, require_target
+from rheo_verify.pieces import Store, Workers
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import ONE, ZERO, Rational
 from rheo_verify.verification.layer import LayerRule
@@ -72,6 +74,9 @@ class Enumeration:
         """The law of T_R."""
         return classes_of(self.prefixes, self.design.budget)
 
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
+
     def example_draws(self, tree: Tree) -> tuple[int, ...] | None:
         """Choices under which `build_then_prune` gives this T_R, for replaying it; None if none is found soon."""
         return example_draws(self.model, self.context, self.design, tree)
@@ -86,9 +91,12 @@ def enumerate_design(
     cycles: int = 1,
     context: Context = (),
     limits: Limits | None = None,
+    workers: Workers | None = None,
+    store: Store | None = None,
 ) -> Enumeration:
     """Decide losslessness at every budget 1…R and check the structural claims, each under its id.
 
+    workers, store: who forms all the trees, and where finished pieces are kept; neither changes the answer.
     Raises `InputError` (a parameter, a missing row, RV107 where classes are not valid, RV108 where there are too many
     trees) and `LimitReached`.
     """
@@ -99,7 +107,7 @@ def enumerate_design(
     design.check_vocab(model.vocab)
     chosen = choose_method(model, design, method, context)
     require_target(model, context, cycles * (design.depth + 1) - 1)
-    engine = _Engine(model, design, rule, chosen, limits or Limits())
+    engine = _Engine(model, design, rule, chosen, limits or Limits(), workers, store)
     first = engine.at(context)
     faults = tuple(slot_faults(first.prefixes, limits=engine.limits))
     violations = tuple(step_violations(first.laws, first.prefixes, engine.limits))
@@ -157,6 +165,8 @@ class _Engine:
     rule: LayerRule
     method: Literal["exhaustive", "classes"]
     limits: Limits
+    workers: Workers | None = None
+    store: Store | None = None
     _known: dict[Context, _Cycle] = field(default_factory=dict)
 
     def at(self, context: Context) -> _Cycle:
@@ -165,7 +175,9 @@ class _Engine:
         if cycle is None:
             found, laws = None, LayerLaws(self.model, context, self.rule)
             if self.method == "exhaustive":
-                found = enumerate_trees(self.model, context, self.design, self.limits)
+                found = enumerate_trees(
+                    self.model, context, self.design, self.limits, workers=self.workers, store=self.store
+                )
                 prefixes = prefixes_of(found.classes)
             else:
                 prefixes = grow_prefixes(self.model, context, self.design, self.limits)

@@ -18,8 +18,10 @@ from rheo_verify.probability.enumeration import enumerate_paths
 MOST_PATHS = 20_000
 
 
-def example_draws(model: Model, context: Context, design: TreeDesign, tree: Tree) -> tuple[int, ...] | None:
-    """The choices of a run of `build_then_prune` that gives `tree`; None if none is found among `MOST_PATHS`.
+def example_draws(
+    model: Model, context: Context, design: TreeDesign, tree: Tree, most: int = MOST_PATHS
+) -> tuple[int, ...] | None:
+    """The choices of a run of `build_then_prune` that gives `tree`; None if none is found among `most` paths.
 
     Where the tree holds a context's sampled node, its draw is known; only the other draws are searched.
     """
@@ -41,7 +43,7 @@ def example_draws(model: Model, context: Context, design: TreeDesign, tree: Tree
         nodes = sorted(unpruned_tree(script, design, expanding), key=priority_of(design))
         return tuple(nodes[: design.budget]), tuple(script.draws)
 
-    for path in islice(enumerate_paths(run), MOST_PATHS):
+    for path in islice(enumerate_paths(run), most):
         found, draws = path.result
         if found == tree:
             return draws

@@ -61,7 +61,7 @@ def misfit(target: Inspection, head: Inspection) -> str | None:
 
 
 def _head(folder: Path) -> Inspection:
-    data: Any = read_json(folder / "config.json")
+    data: Any = read_json(folder / "config.json", "RV601")
     try:
         config = read_config(data, f"{folder}/config.json")
         tensors = {canonical_name(key): value for key, value in read_tensors(folder).items()}
@@ -86,7 +86,7 @@ def _head(folder: Path) -> Inspection:
 
 
 def _target(folder: Path) -> Inspection:
-    data: Any = read_json(folder / "config.json")
+    data: Any = read_json(folder / "config.json", "RV601")
     if not isinstance(data, dict) or data.get("model_type", "llama") != "llama":
         kind = data.get("model_type") if isinstance(data, dict) else None
         return Inspection(str(folder), "no Llama", (), (f"RV602: {folder}/config.json: model_type is {kind!r}",))

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rheo_verify.checks.prefixes import Prefix, vertices
-from rheo_verify.drafting.tree import Node, TokenPath, Tree, children_of
+from rheo_verify.checks.prefixes import Prefix, walk
+from rheo_verify.drafting.tree import Node, TokenPath, Tree
 from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.distributions import Row
@@ -75,17 +75,24 @@ def step_violations(laws: LayerLaws, root: Prefix, limits: Limits | None = None)
     the design is lossless at every budget (claim `adapted-growth`).
     """
     seen: set[tuple[object, ...]] = set()
-    for tree, vertex in (limits or Limits()).watch(vertices(root)):
+    for vertex, tree, layers in (limits or Limits()).watch(walk(root)):
+        last: Node | None = None
         for node in vertex.following:
-            above = node.slots[:-1]
+            if last is not None and node.law is last.law is not None and _same_slot(node, last):
+                continue  # another token of the same sampled slot
+            last, above = node, node.slots[:-1]
             if above and all(earlier.slots != above for earlier in tree):
                 yield StepViolation("parent", node.tokens[:-1], (), node.slots[-1], (), ())
-            children = children_of(tree, node.slots[:-1])
+            children = layers.get(above, ())
             key = (node.slots[-1], node.tokens[:-1], *[child.tokens[-1] for child in children])
             key += () if node.law is not None else (node.token,)
             if key not in seen:
                 seen.add(key)
-                yield from _violations_of(laws, children, node)
+                yield from _violations_of(laws, list(children), node)
+
+
+def _same_slot(node: Node, other: Node) -> bool:
+    return node.slots == other.slots and node.tokens[:-1] == other.tokens[:-1]
 
 
 def _violations_of(laws: LayerLaws, children: list[Node], node: Node) -> Iterator[StepViolation]:

@@ -7,14 +7,16 @@ compared here). tau, the expected number of tokens per cycle, is one more than t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from rheo_verify.checks.emission import Emission, cycle_emission
 from rheo_verify.checks.enumeration import Enumeration, enumerate_design
 from rheo_verify.checks.layers import LayerLaws, reach
 from rheo_verify.checks.optimal import optimal_rule
 from rheo_verify.checks.prefixes import grow_prefixes, leaves
+from rheo_verify.checks.showing import html_of
 from rheo_verify.checks.static_optimum import best_tokens_per_cycle, static_topology
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import Tree
@@ -24,6 +26,8 @@ from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.rationals import ONE, Rational, total
 from rheo_verify.verification.layer import LayerRule
 from rheo_verify.verification.rules import layer_rule
+
+Trees: TypeAlias = Sequence[tuple[Tree, Rational]]
 
 MOST_LEAD = 4
 
@@ -51,6 +55,9 @@ class Cycle:
     def name(self) -> str:
         """For tables: ``rheo m=1``, ``topk``."""
         return self.rule if self.lead is None else f"{self.rule} m={self.lead}"
+
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
 
 
 def unpruned(design: TreeDesign) -> TreeDesign:
@@ -83,7 +90,7 @@ def cycle(
     if chosen.name == "optimal-transport" and static_topology(trees) is None:
         message = "the optimum has no tokens per cycle here: which slots survive depends on the draws"
         raise InputError("RV505", f"{message}, and its rule is lossy in such a tree (claim pruned-optimum)")
-    return _cycle(model, context, design, chosen, trees)
+    return _cycle(model, context, design, chosen, trees, limits or Limits())
 
 
 def compare_cycles(
@@ -95,25 +102,59 @@ def compare_cycles(
     rules: Sequence[str] = ("rheo", "rrsw"),
     limits: Limits | None = None,
 ) -> tuple[Cycle, ...]:
-    """Rules side by side, each with every m below K, then pure top-K.
+    """`each_cycle`, all of them."""
+    return tuple(each_cycle(model, context, design, leads=leads, rules=rules, limits=limits))
+
+
+def each_cycle(
+    model: Model,
+    context: Context,
+    design: TreeDesign,
+    *,
+    leads: Sequence[int] = range(MOST_LEAD + 1),
+    rules: Sequence[str] = ("rheo", "rrsw"),
+    limits: Limits | None = None,
+) -> Iterator[Cycle]:
+    """Rules side by side, each with every m below K, then pure top-K. Raises `LimitReached`.
 
     Where the tree is static, also optimal-transport (if q-hat ranks as q does), and `best`: the largest tau that any
     layer rules reach.
     """
+    limits = limits or Limits()
     pool = min(design.pool, model.vocab)
-    rows = []
     for lead in leads:
         if lead < pool:
             here = replace(design, lead=lead)
             trees = pruned_trees(model, context, here, limits)
             topology = static_topology(trees)
             best = None if topology is None else best_tokens_per_cycle(model, context, here, topology)
-            rows += [replace(_cycle(model, context, here, _rule(rule), trees), best=best) for rule in rules]
-            if best is not None and (planned := _planned(model, context, here, trees)) is not None:
-                rows.append(replace(planned, best=best))
+            for rule in rules:
+                yield replace(_cycle(model, context, here, _rule(rule), trees, limits), best=best)
+            if best is not None and (planned := _planned(model, context, here, trees, limits)) is not None:
+                yield replace(planned, best=best)
     plain = top_k_design(design, model.vocab)
-    rows.append(_cycle(model, context, plain, layer_rule("topk"), pruned_trees(model, context, plain, limits)))
-    return tuple(rows)
+    trees = pruned_trees(model, context, plain, limits)
+    yield _cycle(model, context, plain, layer_rule("topk"), trees, limits)
+
+
+def ablations(cycles: Sequence[Cycle]) -> tuple[tuple[str, Cycle], ...]:
+    """The design, rheo with m = 1 (or the first m there is), then what becomes of it when one part is changed.
+
+    Empty where there is nothing to compare: no row of rheo with a lead.
+    """
+    leads = sorted(row.lead for row in cycles if row.rule == "rheo" and row.lead is not None)
+    if not leads:
+        return ()
+    base = 1 if 1 in leads else leads[0]
+    wanted = [
+        (f"rheo, m = {base}", "rheo", base),
+        ("verified by rrsw", "rrsw", base),
+        *([("no lead, m = 0", "rheo", 0)] if base else []),
+        (f"one more lead, m = {base + 1}", "rheo", base + 1),
+        ("no sampled token, top-K", "topk", None),
+    ]
+    rows = {(row.rule, row.lead): row for row in cycles}
+    return tuple((label, rows[rule, lead]) for label, rule, lead in wanted if (rule, lead) in rows)
 
 
 def optimum_where_pruned(
@@ -129,18 +170,16 @@ def expected_reach(laws: LayerLaws, trees: Iterable[tuple[Tree, Rational]]) -> R
     return ONE + total(reached)
 
 
-def _cycle(
-    model: Model, context: Context, design: TreeDesign, rule: LayerRule, trees: list[tuple[Tree, Rational]]
-) -> Cycle:
-    emission = cycle_emission(LayerLaws(model, context, rule), trees)
+def _cycle(model: Model, context: Context, design: TreeDesign, rule: LayerRule, trees: Trees, limits: Limits) -> Cycle:
+    emission = cycle_emission(LayerLaws(model, context, rule), limits.watch(trees, every=16))
     lead = design.lead if design.pool > design.lead else None
     return Cycle(rule.name, lead, emission, len(trees))
 
 
-def _planned(model: Model, context: Context, design: TreeDesign, trees: list[tuple[Tree, Rational]]) -> Cycle | None:
+def _planned(model: Model, context: Context, design: TreeDesign, trees: Trees, limits: Limits) -> Cycle | None:
     """optimal-transport, or None where q-hat ranks tokens unlike q, so that the rule cannot know its plan."""
     try:
-        return _cycle(model, context, design, optimal_rule(), trees)
+        return _cycle(model, context, design, optimal_rule(), trees, limits)
     except InputError as error:
         if error.code != "RV502":
             raise

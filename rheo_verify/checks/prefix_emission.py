@@ -1,31 +1,32 @@
 """What one cycle emits, from the tree of prefixes: the fast path of `cycle_emission` (its twin in the tests).
 
-A new node changes the law of one layer only, so the layer laws are kept along the walk, and each class only adds up
-the nodes that verification can reach in it.
+A new node changes the law of one layer, and the probability of reaching few. So each vertex of the tree of prefixes
+only states what changes there, for all the classes below it at once: a layer's old law is no longer reached with the
+vertex's probability, and its new one is. Nothing is summed class by class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rheo_verify.checks.emission import Emission, emission_of_layers
 from rheo_verify.checks.layers import LayerLaws
-from rheo_verify.checks.prefixes import Prefix
+from rheo_verify.checks.prefixes import Prefix, with_child
 from rheo_verify.drafting.tree import Node, SlotPath, TokenPath
 from rheo_verify.limits import Limits
 from rheo_verify.probability.distributions import Row
-from rheo_verify.probability.rationals import Rational
+from rheo_verify.probability.rationals import ONE, ZERO, Rational
 from rheo_verify.verification.layer import LayerLaw
 
 
-@dataclass(slots=True)
-class _Layer:
-    """The children at one node, and the law there once it is needed (never at a node that cannot be reached)."""
+class _Layer(NamedTuple):
+    """The children at one node, the probability of reaching it, and the law there (None where it is not reached)."""
 
     tokens: TokenPath
-    children: tuple[Node, ...] = ()
-    law: LayerLaw | None = None
+    children: tuple[Node, ...]
+    reached: Rational
+    law: LayerLaw | None
 
 
 class _Walk:
@@ -34,74 +35,72 @@ class _Walk:
     A layer may come before its node (where a child outscores its parent): it is reached once its node is there.
     """
 
-    def __init__(self, laws: LayerLaws) -> None:
+    def __init__(self, laws: LayerLaws, probability: Rational) -> None:
         self.laws = laws
         self.layers: dict[SlotPath, _Layer] = {}
-        self.leaves: dict[TokenPath, _Layer] = {}
-        self.weights: dict[int, Rational] = {}
-        self.seen: dict[int, tuple[TokenPath, Row]] = {}
+        self.weights: dict[int, tuple[TokenPath, Row, Rational]] = {}
+        self._undo: list[tuple[SlotPath, _Layer | None]] = []
+        self._marks: list[int] = []
+        self._change((), (), (), ONE, probability)
 
-    def add(self, node: Node) -> _Layer | None:
-        """Take a node into its layer; returns what the layer was, None if it was empty."""
-        before = self.layers.get(node.slots[:-1])
-        children = () if before is None else before.children
-        if children and children[-1].slots > node.slots:
-            children = tuple(sorted((*children, node), key=lambda child: child.slots))
-        else:
-            children = (*children, node)
-        self.layers[node.slots[:-1]] = _Layer(node.tokens[:-1], children)
-        return before
-
-    def layer(self, slots: SlotPath, tokens: TokenPath) -> _Layer:
-        """The layer at a node; an empty one is made once."""
-        layer = self.layers.get(slots) or self.leaves.get(tokens)
+    def go(self, depth: int, node: Node, probability: Rational) -> None:
+        """Go on from the T_(depth-1) walked to with its next node; `probability` is that of T_depth."""
+        while len(self._marks) >= depth:
+            self._take_back(self._marks.pop())
+        self._marks.append(len(self._undo))
+        above = node.slots[:-1]
+        layer = self.layers.get(above)
         if layer is None:
-            layer = self.leaves[tokens] = _Layer(tokens)
-        return layer
+            self._change(above, node.tokens[:-1], (node,), ZERO, probability)
+        else:
+            self._change(above, layer.tokens, with_child(layer.children, node), layer.reached, probability)
 
-    def count(self, probability: Rational) -> None:
-        """Add one class: the probability of reaching each layer of it."""
-        stack: list[tuple[SlotPath, TokenPath, Rational]] = [((), (), probability)]
-        weights = self.weights
-        while stack:
-            slots, tokens, reached = stack.pop()
-            layer = self.layer(slots, tokens)
-            law = layer.law
-            if law is None:
-                law = layer.law = self.laws.at(layer.tokens, layer.children)
-            key = id(law)
-            if key in weights:
-                weights[key] += reached
+    def _take_back(self, mark: int) -> None:
+        while len(self._undo) > mark:
+            slots, before = self._undo.pop()
+            if before is None:
+                del self.layers[slots]
             else:
-                weights[key] = reached
-                self.seen[key] = (layer.tokens, law.residual)
-            for child, accepted in zip(layer.children, law.accept, strict=True):
-                if accepted:
-                    stack.append((child.slots, child.tokens, reached * accepted))
+                self.layers[slots] = before
+
+    def _change(
+        self, slots: SlotPath, tokens: TokenPath, children: tuple[Node, ...], reached: Rational, probability: Rational
+    ) -> None:
+        """Put a layer in place of what was there, and say so to the layers below it."""
+        before = self.layers.get(slots)
+        law = self.laws.at(tokens, children) if reached else None
+        self._undo.append((slots, before))
+        self.layers[slots] = _Layer(tokens, children, reached, law)
+        if before is not None and before.law is not None:
+            self._weigh(tokens, before.law, -probability * before.reached)
+        if law is not None:
+            self._weigh(tokens, law, probability * reached)
+        for place, child in enumerate(children):
+            descends = ZERO if law is None else reached * law.accept[place]
+            below = self.layers.get(child.slots)
+            if below is None:
+                if descends:
+                    self._change(child.slots, child.tokens, (), descends, probability)
+            elif below.reached != descends:
+                self._change(child.slots, below.tokens, below.children, descends, probability)
+
+    def _weigh(self, tokens: TokenPath, law: LayerLaw, weight: Rational) -> None:
+        key = id(law)
+        known = self.weights.get(key)
+        self.weights[key] = (tokens, law.residual, weight if known is None else known[2] + weight)
 
 
 def prefix_emission(laws: LayerLaws, root: Prefix, budget: int, limits: Limits | None = None) -> Emission:
     """The law of what one cycle emits at a budget, given the tree of prefixes. Raises `LimitReached`."""
-    limits = limits or Limits()
-    walk = _Walk(laws)
-    undo: list[tuple[Node, _Layer | None]] = []
-    steps: list[tuple[Prefix, Node | None, int]] = [(root, None, 0)]
-    for here, node, depth in limits.watch(_popping(steps)):
-        while len(undo) > max(0, depth - 1):
-            last, before = undo.pop()
-            if before is None:
-                del walk.layers[last.slots[:-1]]
-            else:
-                walk.layers[last.slots[:-1]] = before
-        if node is not None:
-            undo.append((node, walk.add(node)))
-        if not here.following or depth == budget:
-            walk.count(here.probability)
-        else:
+    walk = _Walk(laws, root.probability)
+    steps = [(there, node, 1) for node, there in root.following.items()]
+    for here, node, depth in (limits or Limits()).watch(_popping(steps)):
+        if depth <= budget:
+            walk.go(depth, node, here.probability)
             steps.extend((there, following, depth + 1) for following, there in here.following.items())
-    return emission_of_layers((*walk.seen[key], weight) for key, weight in walk.weights.items())
+    return emission_of_layers(weighed for weighed in walk.weights.values() if weighed[2])
 
 
-def _popping(steps: list[tuple[Prefix, Node | None, int]]) -> Iterable[tuple[Prefix, Node | None, int]]:
+def _popping(steps: list[tuple[Prefix, Node, int]]) -> Iterable[tuple[Prefix, Node, int]]:
     while steps:
         yield steps.pop()

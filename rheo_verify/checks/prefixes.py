@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from rheo_verify.drafting.best_first import Growth
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.pool import Pool, pool_at
-from rheo_verify.drafting.tree import Node, Tree
+from rheo_verify.drafting.tree import Node, SlotPath, Tree
 from rheo_verify.errors import LimitReached
 from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
@@ -119,3 +119,35 @@ def vertices(root: Prefix) -> Iterator[tuple[Tree, Prefix]]:
         if here.following:
             yield tree, here
             stack.extend((there, (*tree, node)) for node, there in reversed(here.following.items()))
+
+
+def with_child(children: tuple[Node, ...], node: Node) -> tuple[Node, ...]:
+    """The children of a node and one more, in slot order."""
+    if children and children[-1].slots > node.slots:
+        return tuple(sorted((*children, node), key=lambda child: child.slots))
+    return (*children, node)
+
+
+def walk(root: Prefix) -> Iterator[tuple[Prefix, list[Node], dict[SlotPath, tuple[Node, ...]]]]:
+    """The same vertices, each with its T_k and with its layers: the children of every node, in slot order.
+
+    The list and the dictionary are changed in going on: copy what is kept. An empty layer may be missing.
+    """
+    tree: list[Node] = []
+    layers: dict[SlotPath, tuple[Node, ...]] = {}
+    before: list[tuple[Node, ...]] = []
+    stack: list[tuple[Prefix, Node | None, int]] = [(root, None, 0)] if root.following else []
+    while stack:
+        here, node, size = stack.pop()
+        while len(tree) >= size > 0:
+            layers[tree.pop().slots[:-1]] = before.pop()
+        if node is not None:
+            above = node.slots[:-1]
+            children = layers.get(above, ())
+            before.append(children)
+            tree.append(node)
+            layers[above] = with_child(children, node) if children else (node,)
+        yield here, tree, layers
+        for following, there in reversed(here.following.items()):
+            if there.following:
+                stack.append((there, following, size + 1))

@@ -41,7 +41,7 @@ from rheo_verify.probability.rationals import Rational, ratio
 CHUNK = 8192
 _LARGEST_INT64 = 2**63 - 1
 _DEGREE = {"top_k": 1, "single_top1": 1, "single_sampled": 2, "upper_bound": 2, "optimal": 2, "rheo": 4, "rrsw": 4}
-"""A rate's `whole`, and everything on the way to it, is at most D to this power (docs/acceptance.md)."""
+"""A rate's `whole`, and everything on the way to it, is at most D to this power (docs/explanation/acceptance.md)."""
 
 
 @dataclass(frozen=True)
@@ -145,15 +145,27 @@ def steps(begun: Search) -> Iterator[Search]:
         while denominator <= scope.denominator:
             for chunk, end, last in _chunks(scope.vocab, denominator, offset):
                 begun = _look(begun, question, quantity, shape_index, chunk)
-                cursor = (shape_index, denominator, end)
-                if last:
-                    cursor = (shape_index, denominator + 1, 0)
-                if last and denominator == scope.denominator:
-                    cursor = (shape_index + 1, 1, 0)
-                begun = replace(begun, cursor=cursor)
+                begun = replace(begun, cursor=_cursor(scope, shape_index, denominator, end, last))
                 yield begun
             denominator, offset = denominator + 1, 0
         shape_index, denominator = shape_index + 1, 1
+
+
+def search_range(begun: Search, shape_index: int, denominator: int, low: int, high: int) -> Search:
+    """The search with the pairs `low` to `high` over one denominator looked at, for one shape."""
+    question = read_question(begun.scope.where)
+    quantity = None if begun.scope.largest is None else read_quantity(begun.scope.largest)
+    for chunk, end, last in _chunks(begun.scope.vocab, denominator, low, high):
+        begun = _look(begun, question, quantity, shape_index, chunk)
+        begun = replace(begun, cursor=_cursor(begun.scope, shape_index, denominator, end, last))
+    return begun
+
+
+def _cursor(scope: Scope, shape_index: int, denominator: int, end: int, last: bool) -> tuple[int, int, int]:
+    """What comes after the pair `end` over a denominator, the last one over it or not."""
+    if not last:
+        return shape_index, denominator, end
+    return (shape_index + 1, 1, 0) if denominator == scope.denominator else (shape_index, denominator + 1, 0)
 
 
 @dataclass(frozen=True)
@@ -164,14 +176,15 @@ class _Chunk:
     labels: Table
 
 
-def _chunks(vocab: int, denominator: int, offset: int) -> Iterator[tuple[_Chunk, int, bool]]:
+def _chunks(vocab: int, denominator: int, offset: int, until: int | None = None) -> Iterator[tuple[_Chunk, int, bool]]:
     """Pairs whose least common denominator is this one, with the offset behind them and whether that is the end."""
     drafts, targets = descending(denominator, vocab), compositions(denominator, vocab)
     labels = np.array([relabellings(row) for row in drafts], dtype=np.int64)
     draft_divisor, target_divisor = divisors(drafts), divisors(targets)
     whole = pairs_over(vocab, denominator)
-    while offset < whole:
-        end = min(offset + CHUNK, whole)
+    until = whole if until is None else until
+    while offset < until:
+        end = min(offset + CHUNK, until)
         i, j = np.divmod(np.arange(offset, end), len(targets))
         new = np.gcd(draft_divisor[i], target_divisor[j]) == 1
         i, j = i[new], j[new]

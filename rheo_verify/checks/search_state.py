@@ -75,7 +75,7 @@ def take_up(scope: Scope, path: str | Path) -> Search | None:
 
     if not Path(path).exists():
         return None
-    found = state_from_data(read_json(path), str(path))
+    found = state_from_data(read_json(path, "RV504"), str(path))
     if found.scope != scope:
         theirs = f'--where "{found.scope.where}" --vocab {found.scope.vocab} --denominator {found.scope.denominator}'
         raise InputError("RV504", f"{path}: holds another search ({theirs}, or other layers); give it its own file")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from rheo_verify.checks.prefixes import Prefix, vertices
+from rheo_verify.checks.prefixes import Prefix, walk
 from rheo_verify.drafting.tree import Node, SlotPath, TokenPath, Tree
 from rheo_verify.limits import Limits
 from rheo_verify.probability.distributions import Row
@@ -42,11 +42,12 @@ def slot_faults(root: Prefix, budget: int | None = None, limits: Limits | None =
 
     Part 3 is asked of each sampled slot by itself, so it is also found where part 1 fails.
     """
-    for tree, vertex in (limits or Limits()).watch(vertices(root)):
-        if budget is not None and len(tree) >= budget:
+    for vertex, nodes, _ in (limits or Limits()).watch(walk(root)):
+        if budget is not None and len(nodes) >= budget:
             continue
         if len(vertex.following) == 1 and next(iter(vertex.following)).law is None:
             continue  # one deterministic next node: nothing to compare it with
+        tree = tuple(nodes)
         by_slot: dict[SlotPath, dict[Node, Rational]] = {}
         for node, there in vertex.following.items():
             by_slot.setdefault(node.slots, {})[node] = there.probability

@@ -6,7 +6,7 @@ they are: results are marked `exact=False`. T -> 0 is a limit, exact again, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -75,6 +75,31 @@ class AtTemperature:
     cycles: tuple[Cycle, ...]
 
 
+def each_temperature(
+    model: Model,
+    context: Context,
+    design: TreeDesign,
+    temperatures: Sequence[Rational],
+    *,
+    leads: Sequence[int] = (0, 1, 2),
+    limits: Limits | None = None,
+) -> Iterator[AtTemperature]:
+    """Tau of rheo for each m, and of pure top-K, at each temperature (the paper's Figure 4); T = 0 is the limit."""
+    for temperature in temperatures:
+        if temperature == 0:
+            rows = [
+                compare_cycles(cold_model(model, m), context, design, leads=(m,), rules=("rheo",), limits=limits)
+                for m in leads
+            ]
+            plain = compare_cycles(cold_model(model, 0), context, design, leads=(), limits=limits)
+            cycles = (*(row for each in rows for row in each if row.rule == "rheo"), *plain)
+            yield AtTemperature(temperature, True, cycles)
+        else:
+            warm = at_temperature(model, temperature)
+            cycles = compare_cycles(warm.model, context, design, leads=leads, rules=("rheo",), limits=limits)
+            yield AtTemperature(temperature, warm.exact, cycles)
+
+
 def compare_temperatures(
     model: Model,
     context: Context,
@@ -84,22 +109,8 @@ def compare_temperatures(
     leads: Sequence[int] = (0, 1, 2),
     limits: Limits | None = None,
 ) -> tuple[AtTemperature, ...]:
-    """Tau of rheo for each m, and of pure top-K, at each temperature (the paper's Figure 4); T = 0 is the limit."""
-    found = []
-    for temperature in temperatures:
-        if temperature == 0:
-            rows = [
-                compare_cycles(cold_model(model, m), context, design, leads=(m,), rules=("rheo",), limits=limits)
-                for m in leads
-            ]
-            plain = compare_cycles(cold_model(model, 0), context, design, leads=(), limits=limits)
-            cycles = (*(row for each in rows for row in each if row.rule == "rheo"), *plain)
-            found.append(AtTemperature(temperature, True, cycles))
-        else:
-            warm = at_temperature(model, temperature)
-            cycles = compare_cycles(warm.model, context, design, leads=leads, rules=("rheo",), limits=limits)
-            found.append(AtTemperature(temperature, warm.exact, cycles))
-    return tuple(found)
+    """`each_temperature`, all of them."""
+    return tuple(each_temperature(model, context, design, temperatures, leads=leads, limits=limits))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The sampled audit of any engine, from a transcript: JSON lines, one emitted token a line (docs/models.md).
+"""The sampled audit of any engine, from a transcript: JSON lines, one a token (docs/reference/transcripts.md).
 
     {"id": "r1", "token": 17, "logprobs": {"17": -0.51, "4": -1.6}, "rest": 0.197, "drafts": [17, 4], "leaf": false}
 
@@ -112,7 +112,7 @@ def audit_file(path: str | Path, audit: Audit, *, strict: bool = False, every: i
             file.seek(audit.offset)
             yield from _read(file, str(path), audit, strict, every)
     except OSError as error:
-        raise InputError("RV103", f"{path}: cannot be read ({error.strerror or error})") from None
+        raise InputError("RV120", f"{path}: cannot be read ({error.strerror or error})") from None
     yield audit.offset
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rheo_verify.checks.layers import LayerLaws
+from rheo_verify.checks.showing import html_of
 from rheo_verify.drafting.best_first import best_first
 from rheo_verify.drafting.build_then_prune import unpruned_tree
 from rheo_verify.drafting.design import TreeDesign
@@ -16,7 +17,7 @@ from rheo_verify.drafting.validity import why_not_lazy
 from rheo_verify.errors import InputError
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.distributions import Row
-from rheo_verify.probability.rationals import Rational
+from rheo_verify.probability.rationals import ZERO, Rational
 from rheo_verify.probability.replay import ReplayChance
 from rheo_verify.verification.layer import LayerLaw, LayerRule, Outcome
 from rheo_verify.verification.walk import verify_layer
@@ -48,6 +49,9 @@ class Walkthrough:
     emitted: TokenPath | None
     probability: Rational
 
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
+
 
 def walk_through(
     model: Model, design: TreeDesign, rule: LayerRule, lazy: bool, choices: Sequence[int], context: Context = ()
@@ -74,6 +78,13 @@ def walk_through(
         layers, emitted = _all_layers(laws, tree), None
     pools = _pools(model, context, design, (*tree, *pruned))
     return Walkthrough(model, design, rule, pools, tree, pruned, drafted, layers, emitted, chance.probability)
+
+
+def walkthrough_of(model: Model, design: TreeDesign, rule: LayerRule, tree: Tree, context: Context = ()) -> Walkthrough:
+    """A kept tree by itself, of which no run is known: nothing pruned is shown, and `drafted` is not known (zero)."""
+    layers = _all_layers(LayerLaws(model, context, rule), tree)
+    pools = _pools(model, context, design, tree)
+    return Walkthrough(model, design, rule, pools, tree, (), ZERO, layers, None, ZERO)
 
 
 def _pools(

@@ -6,15 +6,21 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
+from rheo_verify.cli.certificates import add_certificate, check_name, write
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
+from rheo_verify.cli.messages import note
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
 
 if TYPE_CHECKING:
     from rheo_verify.checks.enumeration import Enumeration
+    from rheo_verify.checks.optimal import Optimum
+    from rheo_verify.checks.per_cycle import Cycle
     from rheo_verify.checks.temperature import AtTemperature, Tempered
     from rheo_verify.drafting.design import TreeDesign
     from rheo_verify.limits import Limits
@@ -28,6 +34,7 @@ EXAMPLES = """examples:
   rheo_verify acceptance --model weather --context "0 1" --json
   rheo_verify acceptance compare --vocab 6 --plot tau.svg
   rheo_verify acceptance compare --depth 2 --budget 12        (a static tree: the optimum per cycle too)
+  rheo_verify acceptance --vocab 6 --certificate rates.json
 
 """
 
@@ -51,20 +58,16 @@ def add(subparsers: Any) -> None:
     group.add_argument("--target", metavar="ROW", help="p, as weights 5,3,2 or probabilities 1/2,3/10,1/5")
     group.add_argument("--draft", metavar="ROW", help="q, which ranks and, without --sampling-draft, is sampled from")
     group.add_argument("--sampling-draft", metavar="ROW", help="q-hat, which is sampled from")
-    group = parser.add_argument_group("layer and tree (all n = K candidates of the layer survive)")
-    number: dict[str, Any] = {"type": int, "metavar": "N"}
-    group.add_argument("--m", help="lead tokens before the sampled one (default: 1)", **number)
-    group.add_argument("--k", help="candidates, K (default: 3)", **number)
-    group.add_argument("--beam", help="contexts expanded at each depth, W (default: 3)", **number)
-    group.add_argument("--depth", help="depth of the tree, D (default: 3)", **number)
-    group.add_argument("--budget", help="nodes kept, R (default: 6)", **number)
+    group = settings.add_tree_arguments(parser, "layer and tree (all n = K candidates of the layer survive)")
     group.add_argument("--context", default="", metavar="IDS", help='token ids before it, e.g. "0 2" (default: none)')
     group = parser.add_argument_group("temperature and output")
     group.add_argument("--temperature", default="1", metavar="T", help="1/k is exact, others are float64 (default: 1)")
     group.add_argument("--temperatures", metavar="LIST", help=f"compare: also by temperature, e.g. {TEMPERATURES}")
     group.add_argument("--layer-only", action="store_true", help="leave the cycle out (large vocabularies)")
-    group.add_argument("--plot", metavar="FILE", help="compare: tau against m and temperature, as .svg or .png")
+    group.add_argument("--plot", metavar="FILE", help="compare: tau against m, temperature and with parts changed")
+    add_html_argument(group)
     group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
+    add_certificate(group, "the rates and tau")
     group.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -81,8 +84,15 @@ def run(args: argparse.Namespace) -> int:
     for name in ("plot", "temperatures"):
         if args.mode is None and getattr(args, name) is not None:
             raise InputError("RV106", f"--{name} belongs to `acceptance compare`")
+    check_output("--html", args.html)
+    if args.mode == "compare" and args.layer_only:
+        raise InputError("RV106", "--layer-only does not belong to `acceptance compare`, which compares whole cycles")
     if args.plot is not None:
         check_plot_file(args.plot)
+        check_output("--plot", args.plot)
+    check_name(args.certificate)
+    if args.certificate is not None and (args.plot is not None or args.temperatures is not None):
+        raise InputError("RV701", "a certificate speaks of one temperature: leave --plot and --temperatures out")
     chosen = settings.from_arguments(args)
     base = _row_model(args) or chosen.model
     chosen.design.check_vocab(base.vocab)
@@ -113,6 +123,14 @@ def _layer(args: argparse.Namespace, tempered: Tempered, context: Context, desig
             answer = replace(answer, plan_check=_plan_check(answer, limits))
     except LimitReached as limit:
         stopped = limit
+    if args.html is not None:
+        from rheo_verify.report.html.acceptance import layer_html
+
+        why = "" if stopped is None else str(stopped)
+        write_output("--html", args.html, layer_html(answer, args.command_line, why))
+        args.html = None
+    if args.certificate is not None and stopped is None:
+        _write_certificate(args.certificate, tempered.model, context, design, answer.cycles or (), answer.optimum)
     written = json.dumps(layer_data(answer), indent=1) + "\n" if args.json else layer_text(answer, stdout_style())
     sys.stdout.write(written)
     if stopped is not None:
@@ -137,8 +155,8 @@ def _plan_check(answer: LayerAnswer, limits: Limits) -> Enumeration | None:
 def _compare(
     args: argparse.Namespace, base: Model, tempered: Tempered, context: Context, design: TreeDesign, limits: Limits
 ) -> int:
-    from rheo_verify.checks.per_cycle import compare_cycles
-    from rheo_verify.checks.temperature import compare_temperatures
+    from rheo_verify.checks.per_cycle import each_cycle
+    from rheo_verify.checks.temperature import each_temperature
     from rheo_verify.report.acceptance import compare_data, compare_text
     from rheo_verify.report.acceptance_plot import draw
     from rheo_verify.report.text import count, stdout_style
@@ -146,21 +164,52 @@ def _compare(
     listed = args.temperatures or (TEMPERATURES if args.plot else "")
     temperatures = _temperatures(listed)
     leads = range(5) if args.m is None else (design.lead,)
-    cycles = compare_cycles(tempered.model, context, design, leads=leads, limits=limits)
-    points: tuple[AtTemperature, ...] = ()
-    if temperatures:
+    cycles: list[Cycle] = []
+    points: list[AtTemperature] = []
+    stopped = None
+    try:
+        limits.check_time()
+        cycles.extend(each_cycle(tempered.model, context, design, leads=leads, limits=limits))
         pool = min(design.pool, base.vocab)
         few = [m for m in (leads if args.m is not None else (0, 1, 2)) if m < pool]
-        points = compare_temperatures(base, context, design, temperatures, leads=few, limits=limits)
-    if args.plot is not None:
+        points.extend(each_temperature(base, context, design, temperatures, leads=few, limits=limits))
+    except LimitReached as limit:
+        done = [count(len(cycles), "decoder"), *([count(len(points), "temperature")] if temperatures else [])]
+        stopped = LimitReached(limit.code, limit.message, f"{' and '.join(done)} finished")
+    if args.certificate is not None and stopped is None:
+        _write_certificate(args.certificate, tempered.model, context, design, cycles)
+    if args.plot is not None and stopped is None:
         numbers = f"K={design.pool} W={design.beam} D={design.depth} R={design.budget}"
-        draw(cycles, points, f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}", args.plot)
-        print(f"wrote {args.plot}", file=sys.stderr)
+        title = f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}"
+        draw(cycles, points, title, args.plot, args.command_line)
+        note(f"wrote {args.plot}")
+    if args.html is not None and stopped is None:
+        from rheo_verify.report.html.acceptance import compare_html
+
+        page = compare_html(tempered, context, design, cycles, points, args.command_line)
+        write_output("--html", args.html, page)
     if args.json:
-        sys.stdout.write(json.dumps(compare_data(tempered, context, design, cycles, points), indent=1) + "\n")
+        sys.stdout.write(json.dumps(compare_data(tempered, context, design, cycles, points, stopped), indent=1) + "\n")
     else:
-        sys.stdout.write(compare_text(tempered, context, design, cycles, points, stdout_style()))
+        sys.stdout.write(compare_text(tempered, context, design, cycles, points, stdout_style(), stopped))
+    if stopped is not None:
+        raise stopped
     return 0
+
+
+def _write_certificate(
+    path: str,
+    model: Model,
+    context: Context,
+    design: TreeDesign,
+    cycles: Sequence[Cycle],
+    optimum: Optimum | None = None,
+) -> None:
+    from rheo_verify.checks.rates_certificate import rates_certificate
+    from rheo_verify.report.rates_certificate import to_json, to_rocq
+
+    certificate = rates_certificate(model, context, design, cycles, optimum)
+    write(path, lambda: to_json(certificate), lambda: to_rocq(certificate))
 
 
 def _row_model(args: argparse.Namespace) -> Model | None:
@@ -183,10 +232,15 @@ def _row_model(args: argparse.Namespace) -> Model | None:
 def _row(written: str, name: str) -> Any:
     from rheo_verify.probability.distributions import distribution
 
-    parts = written.replace(",", " ").split()
-    if not parts:
-        raise InputError("RV106", f"{name}: a row like 5,3,2 or 1/2,3/10,1/5 is expected")
+    parts = _entries(written)
+    if not all(parts):
+        raise InputError("RV106", f"{name}: a row like 5,3,2 or 1/2,3/10,1/5 is expected, with no entry left empty")
     return distribution([int(p) if p.isascii() and p.isdigit() and len(p) < 1000 else p for p in parts], name)
+
+
+def _entries(written: str) -> list[str]:
+    """What stands between commas, or between spaces; an entry between two commas may be empty."""
+    return [part for entry in written.split(",") for part in entry.split() or [""]]
 
 
 def _context(written: str, vocab: int) -> tuple[int, ...]:
@@ -202,4 +256,4 @@ def _context(written: str, vocab: int) -> tuple[int, ...]:
 def _temperatures(written: str) -> list[Rational]:
     from rheo_verify.probability.rationals import exact
 
-    return [exact(part, "--temperatures") for part in written.replace(",", " ").split()]
+    return [exact(part, "--temperatures") for part in _entries(written)] if written else []

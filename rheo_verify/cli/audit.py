@@ -12,7 +12,7 @@ from typing import Any
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError
 
-EXAMPLES = """one line a token (docs/models.md):
+EXAMPLES = """one line a token (docs/reference/transcripts.md):
   {"id": "r1", "token": 17, "logprobs": {"17": -0.51, "4": -1.6}, "rest": 0.197, "drafts": [17, 4], "leaf": false}
 
 examples:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("RV106", f"--level {args.level} must be between 0 and 1")
     state = None if args.state is None else Path(args.state)
     if state is not None and state.exists():
-        audit = Audit.from_data(read_json(state), str(state))
+        audit = Audit.from_data(read_json(state, "RV607"), str(state))
         if audit.level != args.level:
             raise InputError("RV607", f"{state}: was begun at level {audit.level}, not {args.level}")
     else:
@@ -78,5 +78,8 @@ def run(args: argparse.Namespace) -> int:
 def _write(path: Path, text: str) -> None:
     """Replace a file in one step, so that an interruption leaves the old one."""
     beside = path.with_name(path.name + ".new")
-    beside.write_text(text, encoding="utf-8")
-    os.replace(beside, path)
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, path)
+    except OSError as error:
+        raise InputError("RV122", f"--state {path}: cannot be written ({error.strerror or error})") from None

@@ -7,15 +7,21 @@ import importlib
 import json
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from rheo_verify.cli.certificates import add_certificate, check_name, write
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.errors import InputError
+
+if TYPE_CHECKING:
+    from rheo_verify.foreign.processing import Processing
 
 EXAMPLES = """examples:
   rheo_verify check my_package.sampling:verify --as verifier
   rheo_verify check my_file.py:generate --as decoder --temperature 0.5 --top-p 0.9
   rheo_verify check my_file.py:Sampler --as sampler --arrays numpy --json
   rheo_verify check kernel.py:verify --as coins --strata 8 --batched --device cuda
+  rheo_verify check my_file.py:verify --arrays numpy --scope quick --certificate verdict.v
   rheo_verify check --planted toy_models/broken
 
 """
@@ -44,7 +50,9 @@ def add(subparsers: Any) -> None:
     )
     parser.add_argument("--logits", action="store_true", help="hand over logarithms of probabilities")
     parser.add_argument("--probabilities", action="store_true", help="a sampler is given probabilities, not logits")
-    parser.add_argument("--in-place", action="store_true", help="the verifier may write into its arguments")
+    parser.add_argument(
+        "--in-place", action="store_true", help="a verifier may write into its arguments, a decoder into the prompt"
+    )
     group = parser.add_argument_group("processing (sampler and decoder): the target law is the processed one")
     group.add_argument("--temperature", type=float, metavar="T")
     group.add_argument("--top-k", type=int, metavar="K")
@@ -58,8 +66,9 @@ def add(subparsers: Any) -> None:
     group.add_argument(
         "--length", type=int, metavar="N", help="tokens whose joint law is compared (decoder; default: 3)"
     )
-    group.add_argument("--case", metavar="JSON", help="run a verifier on this case only (as printed, or a file)")
+    group.add_argument("--case", metavar="JSON", help="run on this case only: JSON as --json gives it, or a file")
     group.add_argument("--path", metavar="CHOICES", help="with --case: show this one path, e.g. 1.0.2")
+    add_certificate(group, "the verdict's numbers")
     group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
     group = parser.add_argument_group(
         "coins by strata: integrate with a stated error bound instead of searching for breakpoints"
@@ -80,6 +89,7 @@ def add(subparsers: Any) -> None:
     group.add_argument("--coins", type=int, metavar="C", help="uniforms it is given (default: one per draft and one)")
     group.add_argument("--batched", action="store_true", help="every argument and result has a leading batch axis")
     group.add_argument("--device", default="cpu", metavar="D", help="of torch tensors, e.g. cuda (default: cpu)")
+    add_html_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -87,7 +97,17 @@ def add(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from rheo_verify.foreign import texts
+    from rheo_verify.foreign.evidence import keeping
+    from rheo_verify.foreign.paths_certificate import MOST_KEPT, paths_certificate
+    from rheo_verify.foreign.recipes import check_path
+    from rheo_verify.report.paths_certificate import to_json, to_rocq
 
+    if args.html is not None and (args.planted or args.path):
+        raise InputError("RV106", "--html is for one check: leave --planted and --path out")
+    check_output("--html", args.html)
+    check_name(args.certificate)
+    if args.certificate and (args.planted or args.path):
+        raise InputError("RV701", "a certificate speaks of one check: leave --planted and --path out")
     if args.planted:
         from rheo_verify.foreign.planted import table
 
@@ -95,17 +115,24 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not args.code:
         raise InputError("RV106", "name what to check: MODULE:FUNCTION or FILE.py:FUNCTION")
-    code = load(args.code)
     if args.path and not args.case:
         raise InputError("RV106", "--path needs --case")
-    if args.case and args.path:
-        sys.stdout.write(_one_path(code, args))
-        return 0
-    report = check(code, args)
+    if args.path:
+        check_path(args.way, args.path)
+    code = load(args.code)
+    with keeping(MOST_KEPT) as kept:
+        report = check(code, args)
+    if args.certificate:
+        certificate = paths_certificate(report, kept.cases)
+        write(args.certificate, lambda: to_json(certificate), lambda: to_rocq(certificate), certificate.stated())
+    if args.html is not None:
+        from rheo_verify.report.html.check import to_html
+
+        write_output("--html", args.html, to_html(report, _paths(code, report, args), args.code, args.command_line))
     sys.stdout.write(
-        json.dumps(texts.report_json(report), indent=1) + "\n"
+        json.dumps(texts.report_json(report, args.code), indent=1) + "\n"
         if args.json
-        else texts.report_text(report, _command(args))
+        else texts.report_text(report, args.code)
     )
     code_number: int = report.verdict.exit_code
     return code_number
@@ -114,13 +141,13 @@ def run(args: argparse.Namespace) -> int:
 def check(code: Any, args: argparse.Namespace) -> Any:
     """The report of the check that the arguments ask for."""
     from rheo_verify.foreign.decoder import DecoderScope, check_decoder
-    from rheo_verify.foreign.processing import Processing
     from rheo_verify.foreign.sampler import check_sampler
     from rheo_verify.foreign.scope import Scope
     from rheo_verify.foreign.verifier import check_verifier
 
-    processing = Processing(args.temperature, args.top_k, args.top_p, args.min_p)
-    common = {"arrays": args.arrays or "torch", "dtype": args.dtype}
+    processing = _processing(args)
+    case = _read_case(args.case) if args.case else None
+    common = {"arrays": args.arrays or "torch", "dtype": args.dtype, "case": case, "path": args.path}
     if args.way in ("verifier", "coins") and processing.options():
         raise InputError(
             "RV106", f"a {args.way} is given rows that are already processed: leave {processing.options()} out"
@@ -136,16 +163,19 @@ def check(code: Any, args: argparse.Namespace) -> Any:
         raise InputError("RV106", "--changes, --within, --coins, --batched and --device go with --strata")
     if args.strata is not None and args.way != "coins":
         raise InputError("RV106", "--strata goes with --as coins")
+    if args.strata is not None and (args.certificate or args.path):
+        raise InputError("RV106", "what is integrated has no paths: leave --certificate and --path out")
     if args.way == "verifier":
-        case = _read_case(args.case) if args.case else None
         scope = Scope.read(args.scope)
-        return check_verifier(code, **common, logits=args.logits, scope=scope, in_place=args.in_place, case=case)
+        return check_verifier(code, **common, logits=args.logits, scope=scope, in_place=args.in_place)
     if args.way == "sampler":
         scope = Scope.read(args.scope)
         return check_sampler(code, **common, logits=not args.probabilities, processing=processing, scope=scope)
     if args.way == "decoder":
         limits = DecoderScope.read(args.scope, batch=args.batch, length=args.length)
-        return check_decoder(code, **common, logits=args.logits, processing=processing, scope=limits)
+        return check_decoder(
+            code, **common, logits=args.logits, processing=processing, scope=limits, in_place=args.in_place
+        )
     if args.strata is not None:
         return _by_strata(code, args)
     from rheo_verify.foreign.coins import check_coins
@@ -170,11 +200,20 @@ def _by_strata(code: Any, args: argparse.Namespace) -> Any:
     )
 
 
+def replay(written: str) -> Any:
+    """The report of one case and one path that a replay string names. Raises `InputError` RV109, RV103."""
+    from rheo_verify.foreign.recipes import read_recipe
+    from rheo_verify.foreign.rerunning import rerun
+
+    recipe = read_recipe(written)
+    return rerun(load(recipe.code), recipe)
+
+
 def load(where: str) -> Any:
-    """The object named ``MODULE:NAME`` or ``FILE.py:NAME``. Raises `InputError` RV103."""
+    """The object named ``MODULE:NAME`` or ``FILE.py:NAME``. Raises `InputError` RV121."""
     place, _, name = where.rpartition(":")
     if not place:
-        raise InputError("RV103", f"{where!r} is not MODULE:FUNCTION or FILE.py:FUNCTION")
+        raise InputError("RV121", f"{where!r} is not MODULE:FUNCTION or FILE.py:FUNCTION")
     if place.endswith(".py"):
         from rheo_verify.foreign.planted import load_file
 
@@ -184,46 +223,53 @@ def load(where: str) -> Any:
         try:
             module = importlib.import_module(place)
         except ImportError as error:
-            raise InputError("RV103", f"{place} cannot be imported: {error}") from None
+            raise InputError("RV121", f"{place} cannot be imported: {error}") from None
         finally:
             sys.path.remove(os.getcwd())
     found: Any = module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise InputError("RV103", f"{place} has no {name!r}")
+            raise InputError("RV121", f"{place} has no {name!r}")
         found = getattr(found, part)
     if not callable(found):
-        raise InputError("RV103", f"{where} is not callable")
+        raise InputError("RV121", f"{where} is not callable")
     return found
 
 
-def _read_case(written: str) -> Any:
+def _paths(code: Any, report: Any, args: argparse.Namespace) -> Any:
+    """The paths of the first finding's case, for verifiers and decoders."""
+    from rheo_verify.foreign.arrays_in_out import Maker
     from rheo_verify.foreign.cases import read_case
+    from rheo_verify.foreign.decoder import DecoderScope, DecoderSetting, accepted
+    from rheo_verify.foreign.paths import decoder_paths, verifier_paths
+
+    if not report.findings or not {"target", "draft"} <= set(report.findings[0].data):
+        return ()
+    case = read_case(report.findings[0].data)
+    arrays = args.arrays or "torch"
+    if args.way == "verifier":
+        common = {"arrays": arrays, "logits": args.logits, "dtype": args.dtype, "in_place": args.in_place}
+        return verifier_paths(code, case, **common)
+    if args.way == "decoder":
+        scope, processing = DecoderScope.read(args.scope, args.batch, args.length), _processing(args)
+        maker, options = Maker(arrays, args.logits, args.dtype), accepted(code, processing.options())
+        return decoder_paths(code, case, DecoderSetting(maker, processing, scope.length, scope.batch, options))
+    return ()
+
+
+def _processing(args: argparse.Namespace) -> Processing:
+    from rheo_verify.foreign.processing import Processing
+
+    return Processing(args.temperature, args.top_k, args.top_p, args.min_p)
+
+
+def _read_case(written: str) -> Any:
+    from rheo_verify.foreign.cases import parse_case
 
     if os.path.exists(written):
-        with open(written, encoding="utf-8") as file:
-            written = file.read()
-    try:
-        data = json.loads(written)
-        return read_case(data)
-    except (ValueError, KeyError, TypeError) as error:
-        raise InputError("RV104", f"--case: not a case: {error}") from None
-
-
-def _one_path(code: Any, args: argparse.Namespace) -> str:
-    from rheo_verify.foreign.verifier import one_path
-    from rheo_verify.probability.replay import read_choices
-
-    if args.way != "verifier":
-        raise InputError("RV106", "--path is for verifiers")
-    case = _read_case(args.case)
-    return one_path(
-        code, case, read_choices(args.path), arrays=args.arrays or "torch", logits=args.logits, dtype=args.dtype
-    )
-
-
-def _command(args: argparse.Namespace) -> str:
-    parts = ["rheo_verify check", args.code, "--as", args.way]
-    parts += ["--arrays", args.arrays] if args.arrays else []
-    parts += ["--logits"] if args.logits else []
-    return " ".join(parts) if args.way == "verifier" else ""
+        try:
+            with open(written, encoding="utf-8") as file:
+                written = file.read()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError("RV120", f"--case {written}: cannot be read ({error})") from None
+    return parse_case(written)

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
+from rheo_verify.cli.files import add_html_argument, check_output, write_output, write_unfinished
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError
 
@@ -41,6 +42,7 @@ def add(subparsers: Any) -> None:
     group.add_argument("--levels", type=int, default=2, metavar="D", help="depth of the trees (default: 2)")
     group.add_argument("--length", type=int, default=3, metavar="L", help="tokens that are compared (default: 3)")
     group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
+    add_html_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -51,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.time_limit is not None and not args.time_limit > 0:
         raise InputError("RV106", f"--time-limit {args.time_limit} must be a positive number of seconds")
+    check_output("--html", args.html)
     model = settings.from_arguments(args).model
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     with ProgressBar() as bar:
@@ -64,14 +67,24 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _one(args: argparse.Namespace, model: Model, limits: Limits) -> tuple[int, str]:
-    from rheo_verify.checks.decoders import evaluate, total_variation_by_lenience, watched
+    from rheo_verify.checks.decoders import Unfinished, evaluate_in_time, total_variation_by_lenience, watched
     from rheo_verify.decoders.registry import entry
     from rheo_verify.report import decoders as report
     from rheo_verify.report.text import stdout_style
 
-    row = evaluate(entry(args.name), model, levels=args.levels, length=args.length, limits=limits)
+    row = evaluate_in_time(entry(args.name, model.vocab), model, limits, levels=args.levels, length=args.length)
+    if isinstance(row, Unfinished):
+        scope = (model, (), args.levels, args.length)
+        write_unfinished(args, row.why, row.covered)
+        unfinished = report.table_json([row], *scope) if args.json else report.unfinished_text(row, stdout_style())
+        return row.verdict.exit_code, unfinished
     growth = watched(model, row.context, row.decoder, limits)
-    curve = total_variation_by_lenience(model, levels=args.levels, length=args.length) if args.name == "lenient" else ()
+    scale = {"levels": args.levels, "length": args.length, "limits": limits}
+    curve = total_variation_by_lenience(model, **scale) if args.name == "lenient" else ()
+    if args.html is not None:
+        from rheo_verify.report.html.decoders import one_html
+
+        write_output("--html", args.html, one_html(row, growth, curve, args.command_line))
     output = report.one_json(row, growth, curve) if args.json else report.one_text(row, growth, curve, stdout_style())
     return row.verdict.exit_code, output
 
@@ -85,6 +98,10 @@ def _table(args: argparse.Namespace, model: Model, limits: Limits) -> tuple[int,
 
     rows = evaluate_all(REGISTRY.values(), model, levels=args.levels, length=args.length, limits=limits)
     scope = (model, (), args.levels, args.length)
+    if args.html is not None:
+        from rheo_verify.report.html.decoders import table_html
+
+        write_output("--html", args.html, table_html(rows, *scope, args.command_line))
     output = report.table_json(rows, *scope) if args.json else report.table_text(rows, *scope, stdout_style())
     wrong = any(isinstance(row, Evaluation) and row.entry.lossless and not row.as_expected for row in rows)
     unfinished = any(row.verdict is Verdict.INCONCLUSIVE for row in rows)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError
 
@@ -59,6 +60,7 @@ def add(subparsers: Any) -> None:
     tests.add_argument("--level", type=float, default=0.01, help="chance of a false alarm a design (default: 0.01)")
     tests.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all draws (default: 0)")
     tests.add_argument("--fault", metavar="NAME", help="plant a fault: residual-from-p, bonus-at-temperature-1")
+    add_html_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -67,6 +69,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from rheo_verify.models.llama import torch_and_transformers
 
+    check_output("--html", args.html)
     torch, _ = torch_and_transformers()
     from rheo_verify.checks.empirical import Plan, check_pair
     from rheo_verify.models.rows import RowSettings
@@ -94,6 +97,10 @@ def run(args: argparse.Namespace) -> int:
         bar.update("loading the models", 0, 0)
         pair, text = _load(args)
         result = check_pair(pair, text[: args.contexts + 2], plan, bar.update)
+    if args.html is not None:
+        from rheo_verify.report.html.empirical import to_html
+
+        write_output("--html", args.html, to_html(result, args.command_line))
     sys.stdout.write(report.to_json(result) if args.json else report.to_text(result, stdout_style()))
     return result.verdict.exit_code
 
@@ -135,7 +142,7 @@ def _text(args: argparse.Namespace) -> str:
         try:
             return Path(args.prompt_file).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError("RV103", f"{args.prompt_file}: cannot be read ({error})") from None
+            raise InputError("RV120", f"--prompt-file {args.prompt_file}: cannot be read ({error})") from None
     return default_text()
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
+from rheo_verify.cli.certificates import add_certificate, check_name, write
+from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
 
@@ -20,6 +21,7 @@ EXAMPLES = """examples:
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --proxy 1/4
   rheo_verify enumerate --vocab 8 --k 4 --beam 4 --depth 5 --budget 16 --method classes --json
   rheo_verify enumerate --model table-1 --budget 2 --depth 1 --certificate table-1.v
+  rheo_verify enumerate --vocab 5 --depth 4 --method exhaustive --jobs 2 --checkpoint build/finished
 
 """
 
@@ -53,13 +55,11 @@ def add(subparsers: Any) -> None:
         metavar="N",
         help="form at most so many unpruned trees, else end as INCONCLUSIVE (exhaustive method)",
     )
-    group.add_argument(
-        "--certificate",
-        metavar="FILE",
-        help="write what others need to recheck the verdict: FILE.json (for proofs/check_certificate.py) or FILE.v "
-        "(self-contained, for coqc)",
-    )
+    add_certificate(group, "the verdict")
+    add_html_argument(group)
+    group.add_argument("--svg", metavar="FILE", help="also draw the class that the report shows, as SVG")
     group.add_argument("--json", action="store_true", help="print one JSON object")
+    settings.add_work_arguments(parser)
     parser.set_defaults(run=run)
 
 
@@ -76,25 +76,47 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("RV106", f"--time-limit {args.time_limit} must be a positive number of seconds")
     if args.max_trees is not None and args.max_trees < 1:
         raise InputError("RV106", f"--max-trees {args.max_trees} must be at least 1")
-    if args.certificate is not None and not args.certificate.endswith((".json", ".v")):
-        raise InputError("RV703", f"--certificate {args.certificate}: the name must end in .json or .v")
+    check_name(args.certificate)
+    check_output("--html", args.html)
+    check_output("--svg", args.svg)
     chosen = settings.from_arguments(args)
+    workers, store = settings.workers_from(args)
+    memory = settings.memory_from(args)
     deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     with ProgressBar() as bar:
-        limits = Limits(deadline, args.max_trees, bar.update)
+        limits = Limits(deadline, args.max_trees, bar.update, memory)
         try:
             result = enumerate_design(
-                chosen.model, chosen.design, chosen.rule, method=args.method, cycles=args.cycles, limits=limits
+                chosen.model,
+                chosen.design,
+                chosen.rule,
+                method=args.method,
+                cycles=args.cycles,
+                limits=limits,
+                workers=workers,
+                store=store,
             )
         except (LimitReached, KeyboardInterrupt) as stop:
             why = stop.message if isinstance(stop, LimitReached) else "interrupted"
             ended = report.Unfinished(chosen.model, chosen.design, chosen.rule, why, limits.covered)
+            if args.html is not None:
+                from rheo_verify.report.html.enumeration import unfinished_html
+
+                write_output("--html", args.html, unfinished_html(ended, args.command_line))
             sys.stdout.write(
                 report.unfinished_json(ended) if args.json else report.unfinished_text(ended, stdout_style())
             )
             return 3
     if args.certificate is not None:
         _write_certificate(result, args.certificate)
+    if args.html is not None:
+        from rheo_verify.report.html.enumeration import to_html
+
+        write_output("--html", args.html, to_html(result, chosen.text(), args.command_line))
+    if args.svg is not None:
+        from rheo_verify.report.html.pictures import class_svg
+
+        write_output("--svg", args.svg, class_svg(result, args.command_line))
     if args.json:
         sys.stdout.write(report.to_json(result, chosen.text()))
     else:
@@ -108,9 +130,4 @@ def _write_certificate(result: Enumeration, path: str) -> None:
     from rheo_verify.report.certificate_rocq import to_rocq
 
     certificate = certificate_of(result)
-    try:
-        Path(path).write_text(to_json(certificate) if path.endswith(".json") else to_rocq(certificate), "utf-8")
-    except OSError as error:
-        raise InputError("RV703", f"--certificate {path}: cannot be written ({error.strerror or error})") from None
-    how = f"coqc {path}" if path.endswith(".v") else f"python proofs/check_certificate.py {path}"
-    print(f"certificate written; recheck it with: {how}", file=sys.stderr)
+    write(path, lambda: to_json(certificate), lambda: to_rocq(certificate))

@@ -6,10 +6,16 @@ import argparse
 import contextlib
 import importlib
 import os
+import re
+import shlex
 import sys
 from collections.abc import Sequence
 
 import rheo_verify
+from rheo_verify.cli import messages
+from rheo_verify.cli.files import write_unfinished
+from rheo_verify.cli.messages import add_message_arguments
+from rheo_verify.cli.output import NARROW, steady_output, terminal_width
 from rheo_verify.errors import LimitReached, RheoVerifyError
 
 COMMANDS = (
@@ -25,6 +31,8 @@ COMMANDS = (
     "empirical",
     "precision",
     "audit",
+    "doctor",
+    "completion",
 )
 EXIT_CODES = """exit codes:
   0  verified: everything in the stated scope was exhausted
@@ -33,6 +41,28 @@ EXIT_CODES = """exit codes:
   3  inconclusive: a limit was reached
   4  internal error
 """
+EXAMPLES = """examples:
+  rheo_verify enumerate --vocab 6 --m 1
+  rheo_verify check my_package.sampling:verify --as verifier
+  rheo_verify doctor
+
+COMMAND --help has the flags, examples and exit codes of a command.
+
+"""
+_FLAGS = (
+    (r"^lead m |^m = ", "--m"),
+    (r"^pool K ", "--k"),
+    (r"^beam W ", "--beam"),
+    (r"^depth D ", "--depth"),
+    (r"^budget R ", "--budget"),
+    (r"^vocab ", "--vocab"),
+    (r"^support ", "--support"),
+    (r"^proxy ", "--proxy"),
+    (r"^epsilon ", "--epsilon"),
+    (r"^cycles ", "--cycles"),
+    (r"^levels ", "--levels, --length"),
+)
+"""What the library calls a parameter, and the flag that sets it."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,19 +70,34 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="rheo_verify",
         description="Decide, exactly, whether a speculative decoder is lossless.",
-        epilog=EXIT_CODES,
+        epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"rheo_verify {rheo_verify.__version__}")
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name in COMMANDS:
         importlib.import_module(f"rheo_verify.cli.{name}").add(subparsers)
+    for command in set(subparsers.choices.values()):
+        add_message_arguments(command)
     return top
 
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Parse and run one command; the exit code (see EXIT_CODES)."""
-    args = parser().parse_args(argv)
+    with steady_output() as out:
+        given = sys.argv[1:] if argv is None else list(argv)
+        args = parser().parse_args(given)
+        args.command_line = shlex.join(["python", "-m", "rheo_verify", *given])
+        width = terminal_width()
+        out.width = width if width < NARROW and not getattr(args, "json", False) else None
+        messages.choose(args.quiet, args.verbose)
+        began = messages.begin(args.command)
+        code = _run(args)
+        messages.end(args.command, code, began)
+        return code
+
+
+def _run(args: argparse.Namespace) -> int:
     try:
         code: int = args.run(args)
         sys.stdout.flush()
@@ -60,16 +105,15 @@ def run(argv: Sequence[str] | None = None) -> int:
     except LimitReached as limit:
         covered = f" ({limit.covered})" if limit.covered else ""
         print(f"INCONCLUSIVE: {limit}{covered}", file=sys.stderr)
+        write_unfinished(args, str(limit), limit.covered)
         return 3
     except RheoVerifyError as error:
-        print(f"rheo_verify {args.command}: {error}", file=sys.stderr)
+        print(f"rheo_verify {args.command}: {error}{_flag(args, error.message)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         print("INCONCLUSIVE: RV203: interrupted", file=sys.stderr)
+        write_unfinished(args, "RV203: interrupted")
         return 3
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except OSError as error:
         print(f"rheo_verify {args.command}: the output cannot be written: {error.strerror or error}", file=sys.stderr)
         with contextlib.suppress(OSError):
@@ -81,3 +125,11 @@ def run(argv: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         print(f"rheo_verify {args.command}: internal error: {error!r}; please report it", file=sys.stderr)
         return 4
+
+
+def _flag(args: argparse.Namespace, message: str) -> str:
+    """The flag to change, where a message of the library does not name it."""
+    if "--" in message or args.command == "replay":
+        return ""
+    found = next((flag for form, flag in _FLAGS if re.match(form, message)), None)
+    return "" if found is None else f"; change {found}"

@@ -6,6 +6,15 @@ import argparse
 import sys
 from typing import Any
 
+from rheo_verify.cli.messages import Loudness, loudness
+
+EXAMPLES = """examples:
+  rheo_verify prove table-1 --level 1
+  rheo_verify prove lossless optimal-acceptance
+  rheo_verify prove --level 3 --json
+
+"""
+
 
 def add(subparsers: Any) -> None:
     """Register the command."""
@@ -17,10 +26,10 @@ def add(subparsers: Any) -> None:
         description="Run every check of a claim (default: of all claims): Rocq theorems (level 3, needs coqc with "
         "mathcomp), symbolic proofs (level 2, needs z3 and sympy), bounded sweeps (level 1), random instances (level "
         "0). What is not installed is said, and then the answer is inconclusive.",
-        epilog=EXIT_CODES,
+        epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="claim ids (docs/claims.md); default: all")
+    parser.add_argument("claims", nargs="*", metavar="CLAIM", help="claim ids (docs/reference/claims.md); default: all")
     parser.add_argument("--level", type=int, choices=(0, 1, 2, 3), help="only the checks of this level")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -40,5 +49,5 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _progress(what: str) -> None:
-    if sys.stderr.isatty() and what:
+    if sys.stderr.isatty() and loudness() > Loudness.QUIET and what:
         print(f"\r\033[K{what} …", end="", file=sys.stderr, flush=True)

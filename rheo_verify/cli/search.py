@@ -8,10 +8,18 @@ import sys
 import time
 from typing import Any
 
-EPILOG = """
+from rheo_verify.cli.messages import Loudness, loudness
+from rheo_verify.cli.settings import add_work_arguments, memory_from, workers_from
+
+EPILOG = """examples:
+  rheo_verify search --where "rrsw > rheo" --vocab 4 --denominator 6
+  rheo_verify search --where "optimal - rheo >= 1/3" --largest "optimal - rheo" --json
+  rheo_verify search --where "rrsw > rheo" --denominator 16 --state search.json --time-limit 60
+
 rates:      rheo  rrsw  topk  optimal  bound  single (one sampled draft token)  top1 (one top-1 draft token)
 question:   comparisons of sums of rates, with and, or, not and parentheses: "optimal - rheo >= 1/3 and rrsw < rheo"
-exit codes: 0 no such pair in the whole scope; 1 a pair was found; 2 bad input; 3 stopped before the end, none found
+exit codes: 0 no such pair in the whole scope; 1 a pair was found; 2 bad input; 3 stopped before the end, none found;
+            4 internal error
 """
 
 
@@ -32,6 +40,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--largest", metavar="SUM", help='also where this is largest, e.g. "optimal - rheo"')
     parser.add_argument("--time-limit", type=float, metavar="S", help="stop after S seconds")
     parser.add_argument("--state", metavar="FILE", help="store the search here, and take it up again from here")
+    add_work_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
     parser.set_defaults(run=run)
 
@@ -40,17 +49,24 @@ def run(args: argparse.Namespace) -> int:
     """Search and report; the exit code is that of "there is no such pair"."""
     from rheo_verify.checks.instances import shapes_of
     from rheo_verify.checks.search import Scope, begin, steps
+    from rheo_verify.checks.search_pieces import search_in_pieces
     from rheo_verify.checks.search_state import store, take_up
+    from rheo_verify.errors import InputError, LimitReached
+    from rheo_verify.limits import Limits
     from rheo_verify.report.search import progress_line, search_data, search_text
 
     _check_limit(args.time_limit)
+    workers, kept = workers_from(args)
+    if args.state is not None and args.checkpoint is not None:
+        raise InputError("RV106", "--state and --checkpoint exclude each other: give one of them")
     scope = Scope(args.where, args.vocab, args.denominator, shapes_of(args.vocab, args.m, args.k), args.largest)
     found = begin(scope)
     if args.state is not None:
         found = take_up(scope, args.state) or found
     before, started, shown = found.seconds, time.monotonic(), 0.0
+    limits = Limits(None if args.time_limit is None else started + args.time_limit, memory=memory_from(args))
     try:
-        for latest in steps(found):
+        for latest in steps(found) if args.state is not None else search_in_pieces(scope, workers, limits, kept):
             now = time.monotonic() - started
             found = latest.after(before + now)
             if args.time_limit is not None and now >= args.time_limit:
@@ -60,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
                 _say(progress_line(found))
                 if args.state is not None:
                     store(found, args.state)
+    except LimitReached as limit:
+        print(f"{limit.message}; what was found so far:", file=sys.stderr)
     except KeyboardInterrupt:
         print("interrupted; what was found so far:", file=sys.stderr)
     _say("")
@@ -70,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _say(line: str) -> None:
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and loudness() > Loudness.QUIET:
         print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
 

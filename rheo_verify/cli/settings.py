@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
 
+from rheo_verify.cli.messages import note
 from rheo_verify.errors import InputError
 
 if TYPE_CHECKING:
     from rheo_verify.drafting.design import TreeDesign
     from rheo_verify.models.model import Model
+    from rheo_verify.pieces import Store, Workers
+    from rheo_verify.pieces.running import Backend
     from rheo_verify.verification.layer import LayerRule
 
 DEFAULTS: dict[str, Any] = {
@@ -38,22 +42,28 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """--model FILE, or --vocab V --seed S; --support S."""
     group = parser.add_argument_group("model")
     group.add_argument(
-        "--model", metavar="FILE", help="a model file (docs/model-files.md), or the name of a shipped one"
+        "--model", metavar="FILE", help="a model file (docs/reference/model-files.md), or the name of a shipped one"
     )
     group.add_argument("--vocab", type=int, metavar="V", help="random tables over V tokens (default: 4)")
     group.add_argument("--seed", type=int, metavar="S", help="seed of the random tables (default: 0)")
     group.add_argument("--support", type=int, metavar="S", help="truncate the sampling draft to its S best tokens")
 
 
-def add_design_arguments(parser: argparse.ArgumentParser) -> None:
-    """The parameters of the tree and the rule."""
-    group = parser.add_argument_group("tree and verification (SPEC 1.1 to 1.3)")
+def add_tree_arguments(parser: argparse.ArgumentParser, title: str) -> argparse._ArgumentGroup:
+    """The sizes of the tree."""
+    group = parser.add_argument_group(title)
     number: dict[str, Any] = {"type": int, "metavar": "N"}
     group.add_argument("--m", help="lead tokens before the sampled one (default: 1)", **number)
     group.add_argument("--k", help="candidates of an expanded context, K (default: 3)", **number)
     group.add_argument("--beam", help="contexts expanded at each depth, W (default: 3)", **number)
     group.add_argument("--depth", help="depth of the tree, D (default: 3)", **number)
     group.add_argument("--budget", help="nodes kept, R (default: 6)", **number)
+    return group
+
+
+def add_design_arguments(parser: argparse.ArgumentParser) -> None:
+    """The parameters of the tree and the rule."""
+    group = add_tree_arguments(parser, "tree and verification (SPEC 1.1 to 1.3)")
     group.add_argument("--proxy", metavar="P", help="the sampled slot's factor: rheo, raw, or a constant like 1/4")
     group.add_argument("--epsilon", metavar="E", help="added to q(x1) when m = 0, a rational (default: 0)")
     rules = ("rheo", "rrsw", "topk", "optimal-transport")
@@ -66,6 +76,37 @@ def add_design_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_work_arguments(parser: argparse.ArgumentParser) -> None:
+    """Who does long work, and where finished pieces of it are kept."""
+    group = parser.add_argument_group("long work (docs/how-to/long-runs.md)")
+    group.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core, for long runs only)")
+    group.add_argument("--backend", choices=("loky", "dask", "serial"), help="who does the pieces (default: loky)")
+    group.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, e.g. tcp://host:8786")
+    group.add_argument("--checkpoint", metavar="DIR", help="keep finished pieces here, and take them up from here")
+    group.add_argument("--memory-limit", metavar="SIZE", help="end as INCONCLUSIVE above it, e.g. 500M or 2G a process")
+
+
+def workers_from(args: argparse.Namespace) -> tuple[Workers, Store | None]:
+    """From the parsed arguments. Raises `InputError`."""
+    from rheo_verify.pieces import Store, Workers
+
+    backend: Backend = args.backend or ("dask" if args.scheduler is not None else "loky")
+    workers = Workers(backend, args.jobs, args.scheduler)
+    return workers, None if args.checkpoint is None else Store(args.checkpoint)
+
+
+def memory_from(args: argparse.Namespace) -> int | None:
+    """`--memory-limit` in bytes. Raises `InputError` RV106."""
+    if args.memory_limit is None:
+        return None
+    found = re.fullmatch(r"(\d{1,12})([KMGT]?)(?:i?B)?", args.memory_limit, re.IGNORECASE | re.ASCII)
+    if found is None or not int(found[1]):
+        raise InputError("RV106", f"--memory-limit {args.memory_limit!r} must be a size like 500M or 2G")
+    power: int = " KMGT".index(found[2].upper() or " ")
+    size: int = int(found[1]) * 1024**power
+    return size
+
+
 @dataclass(frozen=True)
 class Settings:
     """One run's model, tree design and rule, with the values they were made from."""
@@ -74,16 +115,14 @@ class Settings:
     model: Model
     design: TreeDesign
     rule: LayerRule
+    digest: str | None = None
 
     def text(self) -> str:
         """``vocab=6,m=2``: what differs from the defaults, with a digest of the model file."""
-        from rheo_verify.models.shipped import find_model
-        from rheo_verify.models.table_file import digest
-
         parts = []
         for key, value in self.values.items():
             if key == "model" and value is not None:
-                parts.append(f"model={quote(os.fsencode(value), safe='/._-')}@{digest(find_model(value))}")
+                parts.append(f"model={quote(os.fsencode(value), safe='/._-')}@{self.digest}")
             elif value != DEFAULTS[key]:
                 parts.append(f"{key}={quote(str(value), safe='/')}")
         return ",".join(parts) or "default"
@@ -96,14 +135,17 @@ def from_arguments(args: argparse.Namespace) -> Settings:
         raise InputError("RV106", "--model needs the name of a file")
     if "model" in given and ("vocab" in given or "seed" in given):
         raise InputError("RV106", "--model and --vocab/--seed exclude each other: give one of them")
+    if "model" in given and _can_be_read_once(given["model"]):
+        note(f"{given['model']} is no file that can be read again: to replay what follows, save the model in one")
     return _build({**DEFAULTS, **given})
+
+
+def _can_be_read_once(name: str) -> bool:
+    return os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name)
 
 
 def from_text(written: str) -> Settings:
     """The inverse of `Settings.text`. Raises `InputError` RV109 when it does not fit, or its model file has changed."""
-    from rheo_verify.models.shipped import find_model
-    from rheo_verify.models.table_file import digest
-
     values = dict(DEFAULTS)
     for part in written.split(",") if written != "default" else []:
         key, equals, value = part.partition("=")
@@ -112,15 +154,12 @@ def from_text(written: str) -> Settings:
         values[key] = os.fsdecode(unquote_to_bytes(value))
         if key in _NUMBERS:
             values[key] = _number(key, value)
+    expected = None
     if values["model"] is not None:
         values["model"], at, expected = values["model"].rpartition("@")
         if not at or not values["model"]:
             raise InputError("RV109", "a model in a replay string is written FILE@DIGEST, as enumerate prints it")
-        found = digest(find_model(values["model"]))
-        if found != expected:
-            message = f"{values['model']} has changed since the replay string was made ({expected}, now {found})"
-            raise InputError("RV109", message)
-    return _build(values)
+    return _build(values, expected)
 
 
 def _number(key: str, value: str) -> int:
@@ -129,12 +168,12 @@ def _number(key: str, value: str) -> int:
     return int(value)
 
 
-def _build(values: dict[str, Any]) -> Settings:
+def _build(values: dict[str, Any], expected: str | None = None) -> Settings:
     from rheo_verify.drafting.design import TreeDesign
     from rheo_verify.models.model import truncate_sampling
     from rheo_verify.models.random_tables import random_model
     from rheo_verify.models.shipped import find_model
-    from rheo_verify.models.table_file import load_model
+    from rheo_verify.models.table_file import load_model_and_digest
     from rheo_verify.probability.rationals import exact
 
     design = TreeDesign(
@@ -148,13 +187,17 @@ def _build(values: dict[str, Any]) -> Settings:
         ties=values["ties"],
         verification=values["verification"],
     )
+    digest = None
     if values["model"] is not None:
-        model = load_model(find_model(values["model"]))
+        model, digest = load_model_and_digest(find_model(values["model"]))
+        if expected not in (None, digest):
+            message = f"{values['model']} has changed since the replay string was made ({expected}, now {digest})"
+            raise InputError("RV109", message)
     else:
         model = random_model(values["vocab"], values["seed"])
     if values["support"] is not None:
         model = truncate_sampling(model, values["support"])
-    return Settings(values, model, design, _rule(values["rule"]))
+    return Settings(values, model, design, _rule(values["rule"]), digest)
 
 
 def _rule(name: str) -> LayerRule:

@@ -6,6 +6,12 @@ import argparse
 import sys
 from typing import Any
 
+EXAMPLES = """examples:
+  rheo_verify table1
+  rheo_verify table1 --json
+
+"""
+
 
 def add(subparsers: Any) -> None:
     """Register the command."""
@@ -16,7 +22,7 @@ def add(subparsers: Any) -> None:
         help="reproduce the paper's Table 1, with verdicts",
         description="The candidate pool of the paper's Table 1 under the paper's proxy and under an ad-hoc one: what "
         "survives, the law of the sampled token given that it does, the verdict and the total variation.",
-        epilog=EXIT_CODES,
+        epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")

@@ -14,10 +14,15 @@ REGISTRY: dict[str, Entry] = {
 }
 
 
-def entry(name: str) -> Entry:
-    """The entry called `name`, `rheosampling-m7-rheo` included. Raises `InputError` RV106 with the nearest names."""
+def entry(name: str, vocab: int | None = None) -> Entry:
+    """The entry called `name`, `rheosampling-m7-rheo` included, for a vocabulary of that size.
+
+    Raises `InputError` RV106, with the nearest names, or where there are fewer tokens than m.
+    """
     any_lead = re.fullmatch(r"rheosampling-m(\d{1,3})-(rheo|rrsw)", name)
     if any_lead:
+        if vocab is not None:
+            dynamic_trees.design(int(any_lead[1]), 1).check_vocab(vocab)
         return dynamic_trees.rheosampling_entry(int(any_lead[1]), any_lead[2])
     if name not in REGISTRY:
         close = difflib.get_close_matches(name, REGISTRY, n=3)

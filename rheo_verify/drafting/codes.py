@@ -13,12 +13,12 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 class Codes:
     """Gives distinct keys the numbers 0, 1, 2, … in the order in which chunks bring them.
 
-    A key's hash says where in the sorted keys it probably is; where the key there is another one, it is searched.
+    A key's hash says which number it probably has; where that number's key is another one, the key is searched.
     """
 
     def __init__(self) -> None:
         self.keys: Ints = np.zeros(0, dtype=np.uint64)
-        self._codes: Ints = np.zeros(0, dtype=np.int64)
+        self._order: Ints = np.zeros(0, dtype=np.int64)
         self._shift = np.uint64(52)
         self._table: Ints = np.zeros(0, dtype=np.int64)
 
@@ -26,31 +26,29 @@ class Codes:
         """The number of each key (dtype uint64); new keys get new numbers."""
         if not len(self.keys):
             self._learn(_sample(keys, 1024))
+        hashes = ((keys * _MULTIPLIER) >> self._shift).view(np.int64)
+        numbers = self._table.take(hashes, mode="clip")
+        wrong = np.flatnonzero(self.keys.take(numbers, mode="clip") != keys)
         looked_at = 1024
-        while True:
-            place = self._table.take((keys * _MULTIPLIER) >> self._shift)
-            wrong = np.flatnonzero(self.keys.take(place) != keys)
+        while len(wrong):
+            searched = keys.take(wrong)
+            place = np.searchsorted(self.keys, searched, sorter=self._order)
+            found = self._order.take(np.minimum(place, len(self._order) - 1))
+            numbers[wrong] = found
+            wrong = wrong[self.keys.take(found) != searched]
             if len(wrong):
-                place[wrong] = np.minimum(np.searchsorted(self.keys, keys[wrong]), len(self.keys) - 1)
-                unknown = keys[wrong][self.keys[place[wrong]] != keys[wrong]]
-                if len(unknown):
-                    self._learn(
-                        _sample(unknown, looked_at)
-                    )  # few keys make up most rows: sorting them all would be a waste
-                    looked_at *= 8
-                    continue
-            return self._codes.take(place)
+                # few keys make up most rows: sorting them all would be a waste
+                self._learn(_sample(keys.take(wrong), looked_at))
+                looked_at *= 8
+        return numbers
 
     def _learn(self, keys: Ints) -> None:
-        fresh = np.unique(keys)
-        merged = np.concatenate([self.keys, fresh])
-        numbers = np.concatenate([self._codes, np.arange(len(self._codes), len(merged))])
-        order = np.argsort(merged)
-        self.keys, self._codes = merged[order], numbers[order]
-        bits = max(12, len(merged).bit_length() + 3)
+        self.keys = np.concatenate([self.keys, np.unique(keys)])
+        self._order = np.argsort(self.keys)
+        bits = max(12, len(self.keys).bit_length() + 3)
         self._shift = np.uint64(64 - bits)
         self._table = np.zeros(1 << bits, dtype=np.int64)
-        self._table[(self.keys * _MULTIPLIER) >> self._shift] = np.arange(len(merged))
+        self._table[(self.keys * _MULTIPLIER) >> self._shift] = np.arange(len(self.keys))
 
 
 def _sample(keys: Ints, size: int) -> Ints:

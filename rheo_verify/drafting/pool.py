@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import Kind
@@ -12,8 +13,7 @@ from rheo_verify.probability.distributions import Row, has_mass, normalise, rank
 from rheo_verify.probability.rationals import Rational
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """One slot of a pool (`slot` counts from 1) and the factor it multiplies its parent's path score by."""
 
     slot: int
@@ -37,6 +37,7 @@ class Pool:
     sampling_law: Row | None
     verification_law: Row | None
     _known: dict[int | None, tuple[Candidate, ...]] = field(default_factory=dict, compare=False, repr=False)
+    _filled: dict[tuple[int, ...], tuple[Candidate, ...]] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property
     def outcomes(self) -> tuple[int, ...]:
@@ -47,21 +48,37 @@ class Pool:
         """All slots, left to right, when the sampled token is `sampled` (None when there is no sampled slot)."""
         known = self._known.get(sampled)
         if known is None:
-            known = self._known[sampled] = tuple(self._candidates(sampled))
+            known = self._known[sampled] = self._candidates(sampled)
         return known
 
-    def _candidates(self, sampled: int | None) -> list[Candidate]:
-        slots = [(token, self.draft[token]) for token in self.lead]
-        kinds: list[Kind] = ["lead"] * len(slots)
-        if sampled is not None:
-            slots.append((sampled, self.proxy(sampled)))
-            kinds.append("sampled")
-        taken = {*self.lead, sampled}
-        best = self.order[: self.design.pool + len(taken)]
-        fill = [(token, self.draft[token]) for token in best if token not in taken]
-        slots = (slots + fill)[: self.design.pool]
-        kinds += ["fill"] * (len(slots) - len(kinds))
-        return [Candidate(i + 1, kind, *slot) for i, (kind, slot) in enumerate(zip(kinds, slots, strict=True))]
+    def _candidates(self, sampled: int | None) -> tuple[Candidate, ...]:
+        leading, free = self._leading, self.design.pool - len(self._leading)
+        if sampled is None:
+            return leading + self._fill(self._tail[:free])
+        middle = Candidate(len(leading) + 1, "sampled", sampled, self.proxy(sampled))
+        best = self._tail[: free - 1]
+        if sampled in best:
+            best = tuple(token for token in self._tail[:free] if token != sampled)
+        return (*leading, middle, *self._fill(best, 1))
+
+    @cached_property
+    def _leading(self) -> tuple[Candidate, ...]:
+        return tuple(Candidate(slot, "lead", token, self.draft[token]) for slot, token in enumerate(self.lead, 1))
+
+    @cached_property
+    def _tail(self) -> tuple[int, ...]:
+        """The best tokens that are not in the lead."""
+        return self.order[len(self.lead) : len(self.lead) + self.design.pool]
+
+    def _fill(self, tokens: tuple[int, ...], after: int = 0) -> tuple[Candidate, ...]:
+        """The last slots; the same tokens are met again for most outcomes of Y."""
+        known = self._filled.get(tokens)
+        if known is None:
+            slots = enumerate(tokens, len(self.lead) + after + 1)
+            known = self._filled[tokens] = tuple(
+                Candidate(slot, "fill", token, self.draft[token]) for slot, token in slots
+            )
+        return known
 
     def proxy(self, sampled: int) -> Rational:
         """The sampled slot's factor, which builds the tree and never verifies (paper, section 3.2)."""
@@ -94,3 +111,11 @@ def pool_at(model: Model, context: Context, design: TreeDesign) -> Pool:
 def _tail_law(draft: Row, lead: tuple[int, ...]) -> Row | None:
     tail = without(draft, lead)
     return normalise(tail) if has_mass(tail) else None
+
+
+def outcomes_at(model: Model, context: Context, design: TreeDesign) -> int:
+    """How many tokens Y can be at a context (1 when nothing is sampled), without its pool."""
+    if design.pool <= design.lead:
+        return 1
+    lead = set(ranking(model.draft(context))[: design.lead])
+    return max(1, sum(token not in lead for token in support(model.sampling_draft(context))))

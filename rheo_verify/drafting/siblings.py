@@ -32,12 +32,13 @@ class Siblings:
     `following(draft, sampling, drawn, count)` says what comes after the siblings `drawn`, of `count` wanted: weights to
     draw a token from, a token chosen without chance, or None when there is no further sibling. `draft` and `sampling`
     are the rows q and q-hat there, as weights. `memory(drawn)` is all that `following` depends on of `drawn`, apart
-    from their number.
+    from their number. `removes`: what comes after is always q-hat without the tokens drawn, None if nothing is left.
     """
 
     name: str
     following: Callable[[Weights, Weights, Drawn, int], Weights | int | None]
     memory: Callable[[Drawn], Hashable] = everything
+    removes: bool = False
 
     def draw(self, chance: Chance, draft: Row, sampling: Row, count: int) -> Iterator[tuple[int, Row | None]]:
         """The siblings' tokens, each with the law it was drawn from (None: chosen without chance)."""

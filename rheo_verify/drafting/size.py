@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from rheo_verify.drafting.design import TreeDesign
-from rheo_verify.drafting.pool import pool_at
+from rheo_verify.drafting.pool import outcomes_at
 from rheo_verify.errors import InputError
 from rheo_verify.models.model import Context, Model
 
@@ -50,7 +50,7 @@ def equal_support_trees(model: Model, context: Context, design: TreeDesign) -> i
     for length in range(design.depth):
         for path in product(range(model.vocab), repeat=length):
             try:
-                sizes.add(max(1, len(pool_at(model, context + path, design).outcomes)))
+                sizes.add(outcomes_at(model, context + path, design))
             except InputError:
                 continue  # no row: this context is never expanded
             if len(sizes) > 1:

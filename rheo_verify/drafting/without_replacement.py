@@ -16,4 +16,4 @@ def _following(draft: Weights, sampling: Weights, drawn: Drawn, count: int) -> W
     return left if any(left) else None
 
 
-WITHOUT_REPLACEMENT = Siblings("without-replacement", _following, memory=frozenset)
+WITHOUT_REPLACEMENT = Siblings("without-replacement", _following, memory=frozenset, removes=True)

@@ -7,6 +7,7 @@ different rows, then the rows themselves, read context by context (target before
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -68,20 +69,42 @@ class Case:
 
 
 def read_case(data: Mapping[str, Any]) -> Case:
-    """The inverse of `Case.data`. Raises `InputError` RV104 on rows that do not fit."""
+    """The inverse of `Case.data`; a sampler's ``row`` is a case without drafts. Raises `InputError` RV104."""
     from rheo_verify.probability.distributions import distribution
 
+    if "row" in data:
+        return by_position([distribution(data["row"], "row")], [])
     target, draft = data["target"], data["draft"]
     if isinstance(target, Mapping):
         tables = [{_read_context(c): distribution(r, c) for c, r in rows.items()} for rows in (target, draft)]
-        drafts = max(map(len, tables[0]))
-        return Case(len(tables[0][()]), drafts, tables[0], tables[1])
+        return _whole(Case(len(tables[0][()]), max(map(len, tables[0])), tables[0], tables[1]))
     if len(target) != len(draft) + 1:
         raise InputError(
             "RV104", f"{len(target)} target rows and {len(draft)} draft rows; one more target row is needed"
         )
     rows = [[distribution(row, name) for row in given] for name, given in (("target", target), ("draft", draft))]
-    return by_position(rows[0], rows[1])
+    return _whole(by_position(rows[0], rows[1]))
+
+
+def _whole(case: Case) -> Case:
+    """The case, if its rows are of one length and none is missing."""
+    for name, rows, depth in (("target", case.target, case.drafts), ("draft", case.draft, case.drafts - 1)):
+        contexts = [c for length in range(depth + 1) for c in itertools.product(range(case.vocab), repeat=length)]
+        missing = [c for c in contexts if c not in rows]
+        if missing:
+            raise InputError("RV104", f"the {name} has no row after ({_context(missing[0])})")
+        for context, row in rows.items():
+            if len(row) != case.vocab:
+                raise InputError("RV104", f"the {name} row after ({_context(context)}) has {len(row)} tokens")
+    return case
+
+
+def parse_case(written: str) -> Case:
+    """A case from JSON. Raises `InputError` RV104."""
+    try:
+        return read_case(json.loads(written))
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise InputError("RV104", f"not a case: {error}") from None
 
 
 def by_position(target: list[Row], draft: list[Row]) -> Case:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rheo_verify.checks.verdict import Verdict
+from rheo_verify.errors import InputError
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
 from rheo_verify.foreign.cases import Case
+from rheo_verify.foreign.checking import Judged, Way, report, search, settings_of, walked
 from rheo_verify.foreign.forms import exact_float
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
-from rheo_verify.foreign.reports import THRESHOLDS, CheckReport, Finding
+from rheo_verify.foreign.reports import THRESHOLDS, CheckReport
 from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.texts import both
 from rheo_verify.foreign.verifier import cases_of
 from rheo_verify.probability.rationals import ONE, Rational
 
@@ -37,48 +38,75 @@ def check_coins(
     coins: int | None = None,
     grid: int = 32,
     name: str | None = None,
+    case: Case | None = None,
+    path: str | None = None,
 ) -> CheckReport:
     """Decide whether a verifier that is given its coins is lossless.
 
     `code(target, draft, tokens, uniforms)`: as `check_verifier`, with uniforms [`coins`] in [0, 1) (one per draft and
     one for the last token, unless `coins` says otherwise). Breakpoints closer together than 1/`grid`, with equal
-    outputs on either side, may be missed: the report says so.
+    outputs on either side, may be missed: the report says so. `case` and `path` as in `check_verifier`.
     """
     scope = scope or Scope(vocab=2, denominator=3, drafts=1, random=6)
     maker = Maker(arrays, False, dtype)
-    started, done, runs, late = time.monotonic(), 0, 0, False
-    found: list[Finding] = []
-    for case in cases_of(scope):
-        if time.monotonic() - started > scope.seconds:
-            late = True
-            break
+    threshold = THRESHOLDS["float32" if dtype == "float32" else "float64"]
+
+    def judged(case: Case, done: int | None) -> Judged:
         tally = Tally()
+        count = coins if coins is not None else case.drafts + 1
         for tokens, weight in _drafts(case):
-            function = _function(code, case, tokens, maker)
-            count = coins if coins is not None else case.drafts + 1
-            for point, outcome, volume in boxes(function, count, grid):
-                tally.add(*outcome, weight * volume, ())
-                runs += bool(point)
+            for point, outcome, volume in boxes(_function(code, case, tokens, maker), count, grid):
+                tally.add(*outcome, weight * volume, coins_path(tokens, point))
         row, length = row_of(case.target), case.drafts + 1
-        expected = target_law(length, row)
-        threshold = THRESHOLDS["float32" if dtype == "float32" else "float64"]
-        found = findings(tally, expected, extended(tally.law, length, row), threshold, case.text(), case.data())
-        done += 1
-        if found:
-            break
-    verdict = Verdict.REFUTED if found else Verdict.INCONCLUSIVE if late else Verdict.VERIFIED
-    return CheckReport(
-        name or str(getattr(code, "__name__", type(code).__name__)),
+        law = extended(tally.law, length, row)
+        return findings(tally, target_law(length, row), law, threshold, case.text(), case.data()), tally.paths
+
+    others: dict[str, Any] = {"coins": coins} if coins is not None else {}
+    others |= {"grid": grid} if grid != 32 else {}
+    way = Way(
         "coins",
-        verdict,
-        scope.text() + (f"; the time limit of {scope.seconds:g} s struck after {done} cases" if late else ""),
-        done,
-        runs,
-        THRESHOLDS["float32" if dtype == "float32" else "float64"],
-        tuple(found),
-        (),
+        lambda progress: scope.text(),
         f"outputs that change and change back within 1/{grid} of one coin; larger vocabularies and more drafts",
+        scope.seconds,
+        settings_of(arrays=arrays, dtype=dtype, **others),
+        tries=100,
+        case=case,
+        path=path,
     )
+    progress, found = search(way, cases_of(scope), judged)
+    answer = report(way, code, progress, found, threshold, (), name)
+    if case is not None and path is not None:
+        given, written = case, path
+        answer = walked(answer, lambda: walk_coins(code, given, written, maker))
+    return answer
+
+
+def coins_path(tokens: Sequence[int], point: Point) -> str:
+    """The name of a path: the drafts, then the coins, ``1.0@0.25_0.5``."""
+    return f"{'.'.join(map(str, tokens))}@{'_'.join(map(repr, point))}"
+
+
+def walk_coins(code: Callable[..., Any], case: Case, path: str, maker: Maker) -> str:
+    """Runs in words: the drafts, the coins, what was emitted. Raises `InputError` RV109 on a path that is none."""
+    return "\n".join(_walk(code, case, each, maker) for each in path.split("/"))
+
+
+def _walk(code: Callable[..., Any], case: Case, path: str, maker: Maker) -> str:
+    drafts, _, coins = path.partition("@")
+    try:
+        tokens, point = tuple(map(int, drafts.split("."))), tuple(map(float, coins.split("_")))
+        outcome, breaches = _function(code, case, tokens, maker)(point)
+    except (ValueError, KeyError, IndexError):
+        raise InputError("RV109", f"a path of coins is written like 1.0@0.25_0.5, not {path!r}") from None
+    lines = [f"path {path}"]
+    for place, token in enumerate(tokens):
+        row = case.draft[tokens[:place]]
+        lines.append(
+            f"  draft {place + 1} is token {token}, drawn from ({', '.join(map(both, row))}): {both(row[token])}"
+        )
+    lines += [f"  coin {place}     {coin!r}" for place, coin in enumerate(point, start=1)]
+    lines.append(f"  emitted    {'nothing that can be read' if outcome is None else ' '.join(map(str, outcome))}")
+    return "\n".join([*lines, *(f"  {breach.code}: {breach.message}" for breach in breaches)]) + "\n"
 
 
 def boxes(function: Function, coins: int, grid: int) -> Iterator[tuple[Point, Outcome, Rational]]:

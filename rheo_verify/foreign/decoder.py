@@ -7,30 +7,27 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
-from rheo_verify.checks.verdict import Verdict
-from rheo_verify.errors import InputError, MisuseError, RheoVerifyError
-from rheo_verify.foreign.answering import Answering, answering
+from rheo_verify.errors import InputError
+from rheo_verify.foreign.answering import Answering
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
 from rheo_verify.foreign.cases import Case, by_position, random_case, rows_up_to
-from rheo_verify.foreign.judging import Breach, Tally, findings, target_law
+from rheo_verify.foreign.checking import Outcome, Way, check, guarded, settings_of
+from rheo_verify.foreign.judging import Breach, target_law
 from rheo_verify.foreign.processing import Processing
-from rheo_verify.foreign.refusal import Refused
-from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
-from rheo_verify.foreign.shrinking import shrink
+from rheo_verify.foreign.reports import CheckReport
+from rheo_verify.foreign.scope import read_fields
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.toy import ToyModel
+from rheo_verify.foreign.watching import Watch
 from rheo_verify.models.model import Context
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
-from rheo_verify.probability.enumeration import Path, enumerate_paths
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import exact
-from rheo_verify.probability.replay import replay
 
 
 @dataclass(frozen=True)
@@ -50,19 +47,19 @@ class DecoderScope:
     seconds: float = 600.0
 
     @staticmethod
-    def read(written: str, batch: int = 1, length: int | None = None) -> DecoderScope:
-        """From ``random=40,vocab=3,…`` or ``quick``. Raises `InputError` RV106."""
-        chosen: dict[str, Any] = {"batch": batch, "length": length or (2 if batch > 1 else 3)}
-        types = {field.name: float if field.name == "seconds" else int for field in fields(DecoderScope)}
-        for part in filter(None, ("random=6" if written == "quick" else written).split(",")):
-            name, _, value = part.partition("=")
-            if name not in types:
-                raise InputError("RV106", f"a decoder's scope has no {name!r}; it has {', '.join(types)}")
-            try:
-                chosen[name] = types[name](value)
-            except ValueError:
-                raise InputError("RV106", f"scope: {name} cannot be {value!r}") from None
-        return DecoderScope(**chosen)
+    def names() -> tuple[str, ...]:
+        """What a decoder's scope can set."""
+        return tuple(field.name for field in fields(DecoderScope))
+
+    @staticmethod
+    def read(written: str, batch: int = 1, length: int | None = None, also: Collection[str] = ()) -> DecoderScope:
+        """From ``random=40,vocab=3,…``, or quick, small, wide. Raises `InputError` RV106. `also` as in `Scope.read`."""
+        chosen = read_fields(DecoderScope, _NAMED.get(written, written), also)
+        batch = chosen.get("batch", batch)
+        return DecoderScope(**{"batch": batch, "length": length or (2 if batch > 1 else 3), **chosen})
+
+
+_NAMED = {"quick": "random=6", "small": "random=3,denominator=2", "wide": "random=60,denominator=4"}
 
 
 @dataclass(frozen=True)
@@ -74,6 +71,7 @@ class DecoderSetting:
     length: int
     batch: int
     options: dict[str, Any]
+    in_place: bool = False
 
 
 def decoder_row(table: Any, depth: int, turn: int, vocab: int) -> Callable[[Context], Row]:
@@ -86,7 +84,7 @@ def decoder_row(table: Any, depth: int, turn: int, vocab: int) -> Callable[[Cont
     return row
 
 
-class DecoderRun:
+class DecoderTrial:
     """One decoder on one case."""
 
     def __init__(self, door: Answering, code: Rebuilder, case: Case, setting: DecoderSetting) -> None:
@@ -100,28 +98,23 @@ class DecoderRun:
         self.target = ToyModel(lambda c: rows[_batch_row(c, setting.batch)][0](c), setting.maker, vocab)
         self.draft = ToyModel(lambda c: rows[_batch_row(c, setting.batch)][1](c), setting.maker, vocab)
 
-    def run(self, chance: Chance) -> tuple[tuple[int, ...] | None, tuple[Breach, ...]]:
+    def run(self, chance: Chance) -> Outcome:
         """One decoding: the n tokens, or the n tokens of each row of the batch one after another."""
         setting = self.setting
         prompts = [[turn] for turn in range(setting.batch)]
         given: Any = prompts if setting.batch > 1 else prompts[0]
+        for name, model in (("target", self.target), ("draft", self.draft)):
+            model.heard = chance.asked(name) if isinstance(chance, Watch) else None
+
+        def read(returned: Any) -> Outcome:
+            batch = setting.batch > 1
+            rows = [returned[row] for row in range(setting.batch)] if batch else [returned]
+            whole = tuple(token for row in rows for token in self._cut(read_tokens(row)[0]))
+            changed = not setting.in_place and given != ([[turn] for turn in range(setting.batch)] if batch else [0])
+            return whole, (Breach("RV410", f"the prompt was changed in place: it is {given}"),) if changed else ()
+
         call = lambda: self.code.fresh()(self.target, self.draft, given, setting.length, **setting.options)  # noqa: E731
-        try:
-            returned = self.door.run(chance, call)
-            if setting.batch > 1:
-                whole: tuple[int, ...] = ()
-                for row in range(setting.batch):
-                    whole += self._cut(read_tokens(returned[row])[0])
-                return whole, ()
-            return self._cut(read_tokens(returned)[0]), ()
-        except Unreadable as error:
-            return None, (Breach("RV406", str(error)),)
-        except RheoVerifyError as error:
-            if isinstance(error, (Refused, MisuseError)) and error.code != "RV301":
-                raise
-            return None, (Breach("RV405", str(error)),)
-        except Exception as error:  # the code under test may raise anything
-            return None, (Breach("RV405", f"it raised {type(error).__name__}: {error}"),)
+        return guarded(self.door, chance, call, read)
 
     def _cut(self, tokens: tuple[int, ...]) -> tuple[int, ...]:
         length = self.setting.length
@@ -132,27 +125,44 @@ class DecoderRun:
             raise Unreadable(f"token {wrong[0]} is not below the vocabulary size {self.case.vocab}")
         return tokens[:length]
 
-    def judge(self, limit: int) -> tuple[list[Finding], int] | None:
-        """The findings and the number of paths; None when there are more than `limit`."""
-        tally, first = Tally(), None
-        for path in enumerate_paths(self.run):
-            tally.add(*path.result, path.probability, path.choices)
-            first = first or path
-            if tally.paths > limit:
-                return None
-        self._rerun(first)
+    def expected(self) -> Law[tuple[int, ...]]:
+        """The joint law of the n tokens of every row of the batch."""
         setting = self.setting
-        expected: Law[tuple[int, ...]] = {(): exact(1)}
+        whole: Law[tuple[int, ...]] = {(): exact(1)}
         for target, _ in self.rows:
             row = lambda c, target=target: setting.processing.apply(target((0, *c)))  # noqa: E731
             law = target_law(setting.length, row)
-            expected = {(*a, *b): x * y for a, x in expected.items() for b, y in law.items()}
-        threshold = threshold_for(self.door.dtypes)
-        return findings(tally, expected, tally.law, threshold, self.case.text(), self.case.data()), tally.paths
+            whole = {(*a, *b): x * y for a, x in whole.items() for b, y in law.items()}
+        return whole
 
-    def _rerun(self, path: Path[Any] | None) -> None:
-        if path is not None and replay(self.run, path.choices).result != path.result:
-            raise MisuseError("RV404", "the same choices gave another result: there is randomness not answered here")
+    def compared(self, law: Law[tuple[int, ...]]) -> Law[tuple[int, ...]]:
+        """The law as it is."""
+        return law
+
+    def text(self) -> str:
+        """The case in words."""
+        return self.case.text()
+
+    def data(self) -> dict[str, Any]:
+        """The case as plain data."""
+        return self.case.data()
+
+    def target_at(self, context: Context) -> Row:
+        """See `watching.Watched`; empty in a batch, where nothing says which row a draw is for."""
+        return self.setting.processing.apply(self.target.row(context)) if self.setting.batch == 1 else ()
+
+    def drafts_at(self, context: Context) -> list[tuple[str, Row]]:
+        """See `watching.Watched`."""
+        shown = "(" + ", ".join(map(str, context)) + ")"
+        raw = self.draft.row(context)
+        options = self.setting.processing.options()
+        named = [(f"the {'unprocessed ' if options else ''}draft row after {shown}", raw)]
+        if options:
+            named += [(f"the processed draft row after {shown}", self.setting.processing.apply(raw))]
+        for end in range(1, len(context)):
+            earlier = "(" + ", ".join(map(str, context[:end])) + ")"
+            named.append((f"the draft row after {earlier}", self.draft.row(context[:end])))
+        return named
 
 
 def _batch_row(context: Context, batch: int) -> int:
@@ -177,53 +187,41 @@ def check_decoder(
     dtype: str = "float64",
     processing: Processing | None = None,
     scope: DecoderScope | None = None,
+    in_place: bool = False,
     name: str | None = None,
+    case: Case | None = None,
+    path: str | None = None,
 ) -> CheckReport:
     """Decide whether a decoding loop is lossless over a scope.
 
     `code(target, draft, prompt, n)` is given two `ToyModel`s, a prompt of one token (or, with ``scope.batch > 1``, a
     list of such prompts) and returns n tokens (a list of n-token lists). The options set in `processing` are passed
-    by name where the signature takes them; the target law is the processed one. Raises as `check_verifier` does.
+    by name where the signature takes them; the target law is the processed one. `in_place` allows it to write into
+    the prompt. `case`, `path` and what is raised: as in `check_verifier`.
     """
     scope, processing = scope or DecoderScope(), processing or Processing()
     if scope.length < 2:
         raise InputError("RV106", f"length {scope.length} must be at least 2: faults between cycles need it")
-    setting = DecoderSetting(
-        Maker(arrays, logits, dtype), processing, scope.length, scope.batch, accepted(code, processing.options())
-    )
-    started, done, paths, large, late = time.monotonic(), 0, 0, 0, False
-    found: list[Finding] = []
-    with answering(code) as door:
-        rebuilder = Rebuilder(code)
-        for case in decoder_cases(scope):
-            if time.monotonic() - started > scope.seconds:
-                late = True
-                break
-            if any(processing.ambiguous(row) for row in case.target.values()):
-                continue
-            judged = DecoderRun(door, rebuilder, case, setting).judge(scope.paths)
-            if judged is None:
-                large += 1
-                continue
-            done, paths = done + 1, paths + judged[1]
-            if judged[0]:
-                found = _shrink(door, rebuilder, setting, case, judged[0], scope.paths)
-                break
-        warnings = tuple((code_name, text) for text, code_name in door.warnings.items())
-        threshold = threshold_for(door.dtypes)
-    verdict = Verdict.REFUTED if found else Verdict.INCONCLUSIVE if late or not done else Verdict.VERIFIED
-    return CheckReport(
-        name or str(getattr(code, "__name__", type(code).__name__)),
+    options = accepted(code, processing.options())
+    setting = DecoderSetting(Maker(arrays, logits, dtype), processing, scope.length, scope.batch, options, in_place)
+    usual = {"length": DecoderScope.read("", scope.batch).length, "batch": 1}
+    asked = {"length": scope.length, "batch": scope.batch}
+    way = Way(
         "decoder",
-        verdict,
-        _scope_text(scope, processing, done, large, late),
-        done,
-        paths,
-        threshold,
-        tuple(found),
-        warnings,
+        lambda progress: _scope_text(scope, processing, progress.large),
         "longer outputs, other prompts and larger vocabularies; differences below the threshold; speed and acceptance",
+        scope.seconds,
+        settings_of(arrays=arrays, logits=logits, dtype=dtype, in_place=in_place, **processing.options())
+        | {option: value for option, value in asked.items() if value != usual[option]},
+        lambda each: any(processing.ambiguous(row) for row in each.target.values()),
+        paths=scope.paths,
+        tries=80,
+        same_depth=True,
+        case=case,
+        path=path,
     )
+    trial = lambda door, built, each: DecoderTrial(door, built, each, setting)  # noqa: E731
+    return check(way, code, trial, decoder_cases(scope), name)
 
 
 def accepted(code: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
@@ -237,7 +235,7 @@ def accepted(code: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any
     return {name: value for name, value in options.items() if name in parameters}
 
 
-def _scope_text(scope: DecoderScope, processing: Processing, done: int, large: int, late: bool) -> str:
+def _scope_text(scope: DecoderScope, processing: Processing, large: int) -> str:
     parts = [
         f"the joint law of {scope.length} tokens" + (f" in each of {scope.batch} rows" if scope.batch > 1 else ""),
         f"all context-free cases on 2 tokens with denominator <= {scope.denominator}",
@@ -245,22 +243,4 @@ def _scope_text(scope: DecoderScope, processing: Processing, done: int, large: i
     ]
     parts += [f"{name} {value:g}" for name, value in processing.options().items()]
     parts += [f"{large} cases of more than {scope.paths} paths left out"] if large else []
-    parts += [f"the time limit of {scope.seconds:g} s struck after {done} cases"] if late else []
     return "; ".join(parts)
-
-
-def _shrink(
-    door: Answering, code: Rebuilder, setting: DecoderSetting, case: Case, found: list[Finding], limit: int
-) -> list[Finding]:
-    wanted = found[0].code
-
-    def fails(smaller: Case) -> list[Finding] | None:
-        if smaller.drafts != case.drafts or any(setting.processing.ambiguous(row) for row in smaller.target.values()):
-            return None
-        try:
-            judged = DecoderRun(door, code, smaller, setting).judge(limit)
-        except RheoVerifyError:
-            return None
-        return judged[0] if judged and judged[0] and judged[0][0].code == wanted else None
-
-    return shrink(case, found, fails, tries=80)

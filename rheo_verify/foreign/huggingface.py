@@ -14,6 +14,7 @@ from rheo_verify.errors import InputError
 from rheo_verify.foreign.answering import answering
 from rheo_verify.foreign.cases import Case
 from rheo_verify.foreign.decoder import decoder_row
+from rheo_verify.foreign.handover import Ledger
 from rheo_verify.foreign.judging import Tally, findings, target_law
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
@@ -112,8 +113,9 @@ def check_generate(
 ) -> CheckReport:
     """Enumerate transformers' own ``generate(do_sample=True, assistant_model=…)`` on one case.
 
-    The joint law of the `length` new tokens after the prompt (0) is compared with the processed target's. `options` go
-    to `generate`. INCONCLUSIVE when there are more than `limit` paths. Raises `InputError` RV106 without transformers.
+    The joint law of the `length` new tokens after the prompt (0) is compared with the processed target's, and the law
+    of the candidates with the logits that are handed over with them (RV411). `options` go to `generate`.
+    INCONCLUSIVE when there are more than `limit` paths. Raises `InputError` RV106 without transformers.
     """
     import torch
 
@@ -141,14 +143,18 @@ def check_generate(
         )
         return tuple(out[0, 1:].tolist())
 
+    ledger = Ledger()
+    target._get_candidate_generator = ledger.around(target._get_candidate_generator)
     tally, found, whole = Tally(), list[Finding](), True
     with answering() as door:
 
         def run(chance: Chance) -> tuple[int, ...]:
+            ledger.start()
             return door.run(chance, call)
 
         for path in enumerate_paths(run):
             tally.add(path.result, (), path.probability, path.choices)
+            ledger.add(path.probability, path.choices)
             if tally.paths >= limit:
                 whole = False
                 break
@@ -156,6 +162,9 @@ def check_generate(
     if whole:
         expected = target_law(length, lambda c: processing.apply(target_row((0, *c))))
         found = findings(tally, expected, tally.law, threshold, case.text(), case.data())
+        handed = ledger.breach(threshold)
+        if handed is not None:
+            found = [Finding("RV411", handed[0], case.text(), case.data(), *handed[1:]), *found]
     verdict = Verdict.INCONCLUSIVE if not whole else Verdict.REFUTED if found else Verdict.VERIFIED
     name = "transformers generate" + (" with an assistant model" if assistant else "")
     return CheckReport(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rheo_verify.foreign.cases import Case
+from rheo_verify.foreign.evidence import Evidence, PathRecord, keep
 from rheo_verify.foreign.reports import Difference, Finding
 from rheo_verify.models.model import Context
 from rheo_verify.probability.distributions import Row
@@ -14,7 +15,7 @@ from rheo_verify.probability.laws import Law, law_total_variation
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, decimal
 from rheo_verify.probability.replay import choices_text
 
-RANK = ("RV405", "RV406", "RV408", "RV409", "RV407", "RV410", "RV401")
+RANK = ("RV412", "RV411", "RV413", "RV405", "RV406", "RV408", "RV409", "RV407", "RV410", "RV401")
 """When a case shows several faults, the first of these is named first: causes before consequences."""
 
 
@@ -28,22 +29,53 @@ class Breach:
 
 @dataclass
 class Tally:
-    """What the paths of one case add up to: the law so far, and how probable each breach is."""
+    """What the paths of one case add up to: the law so far, how probable each breach is, and paths that show them."""
 
     law: Law[tuple[int, ...]] = field(default_factory=dict)
+    likeliest: dict[tuple[int, ...], list[tuple[Rational, Any]]] = field(default_factory=dict)
     breaches: dict[str, tuple[Rational, str, str]] = field(default_factory=dict)
-    paths: int = 0
+    trail: list[PathRecord] = field(default_factory=list)
+
+    @property
+    def paths(self) -> int:
+        """How many there are."""
+        return len(self.trail)
 
     def add(
         self, outcome: tuple[int, ...] | None, breaches: Sequence[Breach], probability: Rational, choices: Any
     ) -> None:
-        """One path: what it emitted (None if nothing could be read) and what it broke."""
-        self.paths += 1
+        """One path: what it emitted (None if nothing could be read) and what it broke. `choices` names it."""
+        broken = {breach.code: breach for breach in reversed(breaches)}  # a path breaks each contract once
+        numbers = () if isinstance(choices, str) else tuple(choices)
+        self.trail.append(PathRecord(probability, numbers, outcome, tuple(sorted(broken))))
         if outcome is not None:
             self.law[outcome] = self.law.get(outcome, ZERO) + probability
-        for breach in breaches:
-            mass, message, replay = self.breaches.get(breach.code, (ZERO, breach.message, choices_text(choices)))
+            known = self.likeliest.setdefault(outcome, [])
+            if len(known) < _SHOWN or known[-1][0] < probability:
+                self.likeliest[outcome] = sorted([*known, (probability, choices)], key=_falling)[:_SHOWN]
+        for breach in broken.values():
+            mass, message, replay = self.breaches.get(breach.code, (ZERO, breach.message, path_text(choices)))
             self.breaches[breach.code] = (mass + probability, message, replay)
+
+    def paths_to(self, outcome: tuple[int, ...]) -> str:
+        """The likeliest paths whose emission begins, or is the beginning of, `outcome`, ``1.0/1.1.1``; or ``-``."""
+        ways = self.likeliest.items()
+        fitting = [known for emitted, known in ways if all(a == b for a, b in zip(emitted, outcome, strict=False))]
+        chosen = [known[0] for known in fitting] if len(fitting) > 1 else [each for known in fitting for each in known]
+        names = [path_text(choices) for _, choices in sorted(chosen, key=_falling)[:_SHOWN]]
+        return "/".join(dict.fromkeys(names)) or "-"
+
+
+_SHOWN = 3
+
+
+def _falling(weighed: tuple[Rational, Any]) -> Rational:
+    return -weighed[0]
+
+
+def path_text(choices: Any) -> str:
+    """The name of a path: its choices, or what the way in calls it."""
+    return choices if isinstance(choices, str) else choices_text(choices)
 
 
 def extended(law: Law[tuple[int, ...]], length: int, row: Callable[[Context], Row]) -> Law[tuple[int, ...]]:
@@ -110,8 +142,17 @@ def findings(
             if abs(expected.get(outcome, ZERO) - found.get(outcome, ZERO)) > threshold
         )
         message = f"the law of the emitted tokens is not the target's: total variation {decimal(distance, 6)}"
-        result.append(Finding("RV401", message, case, data, distance, "-", distance, differences))
-    return sorted(result, key=lambda finding: RANK.index(finding.code) if finding.code in RANK else len(RANK))
+        most = max(differences, key=lambda d: d.found - d.expected, default=None)
+        path = tally.paths_to(most.outcome) if most else "-"
+        result.append(Finding("RV401", message, case, data, distance, path, distance, differences))
+    shown = {finding.code: finding.probability for finding in result}
+    keep(Evidence(case, data, expected, tuple(tally.trail), distance, threshold, shown))
+    return by_rank(result)
+
+
+def by_rank(found: list[Finding]) -> list[Finding]:
+    """Causes before consequences."""
+    return sorted(found, key=lambda finding: RANK.index(finding.code))
 
 
 def row_of(table: Mapping[Context, Row]) -> Callable[[Context], Row]:

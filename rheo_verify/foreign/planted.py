@@ -15,24 +15,23 @@ from typing import Any
 
 from rheo_verify.errors import InputError
 from rheo_verify.foreign.decoder import DecoderScope, check_decoder
-from rheo_verify.foreign.processing import Processing
+from rheo_verify.foreign.processing import PROCESSING, Processing
 from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.sampler import check_sampler
 from rheo_verify.foreign.scope import Scope
 from rheo_verify.foreign.verifier import check_verifier
 from rheo_verify.probability.rationals import decimal
 
-_PROCESSING = ("temperature", "top_k", "top_p", "min_p")
 _SCOPE = ("length", "batch", "vocab", "random", "denominator")
 _FULL, _QUICK = Scope(denominator=4, random=60), Scope(denominator=2, random=6)
 
 
 def load_file(path: str) -> ModuleType:
-    """The module in a file, under a name of its own. Raises `InputError` RV103."""
+    """The module in a file, under a name of its own. Raises `InputError` RV121."""
     name = "rheo_verify_checked_" + os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None or not os.path.exists(path):
-        raise InputError("RV103", f"{path} cannot be read as a Python file")
+        raise InputError("RV121", f"{path} cannot be read as a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -43,7 +42,7 @@ def check_planted(path: str, quick: bool = False) -> CheckReport:
     """Check one file the way its header says; `quick` makes the scope smaller."""
     module = load_file(path)
     way, options = module.WAY, dict(getattr(module, "OPTIONS", {}))
-    processing = Processing(**{name: options.pop(name) for name in _PROCESSING if name in options})
+    processing = Processing(**{name: options.pop(name) for name in PROCESSING if name in options})
     scope = {name: options.pop(name) for name in _SCOPE if name in options}
     if quick:
         scope |= {"denominator": 2, "random": 4}
@@ -57,9 +56,9 @@ def check_planted(path: str, quick: bool = False) -> CheckReport:
 
 
 def golden(report: CheckReport) -> dict[str, Any]:
-    """What a golden file holds: the code, the smallest counterexample, its total variation, and the warnings."""
+    """What a golden file holds: the first code, the smallest counterexample, its total variation, and the warnings."""
     first = report.findings[0] if report.findings else None
-    distance = first.total_variation if first else None
+    distance = next((f.total_variation for f in report.findings if f.total_variation is not None), None)
     return {
         "verdict": str(report.verdict),
         "code": report.code,
@@ -77,15 +76,16 @@ def kinds(folder: str) -> Iterator[tuple[str, str]]:
 
 
 def table(folder: str) -> str:
-    """A Markdown table of a folder's files: what is wrong, how it was checked, what was found. Runs every check."""
-    lines = ["| kind | what is wrong | checked as | verdict | total variation | paths |", "|---|---|---|---|---|---|"]
-    for name, path in kinds(folder):
-        report, module = check_planted(path), sys.modules["rheo_verify_checked_" + name]
-        found = golden(report)
-        codes = [found["code"], *found["warnings"]] if found["code"] else found["warnings"]
-        verdict = f"{found['verdict']} {', '.join(codes)}".strip()
-        summary = " ".join((module.__doc__ or "").split()).replace("|", "\\|")
-        lines.append(
-            f"| `{name}` | {summary} | {report.way} | {verdict} | {found['total_variation'] or ''} | {report.paths:,} |"
-        )
+    """A Markdown table of a folder's files: what it is, how it was checked, what was found. Runs every check."""
+    lines = ["| kind | what it is | checked as | verdict | total variation | paths |", "|---|---|---|---|---|---|"]
+    lines += [table_row(name, check_planted(path)) for name, path in kinds(folder)]
     return "\n".join(lines) + "\n"
+
+
+def table_row(name: str, report: CheckReport) -> str:
+    """One row: every code found, causes first, then warnings."""
+    found, module = golden(report), sys.modules["rheo_verify_checked_" + name]
+    codes = [*(finding.code for finding in report.findings), *found["warnings"]]
+    verdict = f"{found['verdict']} {', '.join(codes)}".strip()
+    summary = " ".join((module.__doc__ or "").split()).replace("|", "\\|")
+    return f"| `{name}` | {summary} | {report.way} | {verdict} | {found['total_variation'] or ''} | {report.paths:,} |"

@@ -14,6 +14,7 @@ from rheo_verify.errors import InputError
 from rheo_verify.probability.distributions import Row, normalise, ranking
 from rheo_verify.probability.rationals import ZERO, Rational, exact
 
+PROCESSING = ("temperature", "top_k", "top_p", "min_p")
 _CLOSE = Fraction(1, 10**6)
 
 
@@ -39,7 +40,7 @@ class Processing:
 
     def options(self) -> dict[str, Any]:
         """The options that are set, by name."""
-        named = {name: getattr(self, name) for name in ("temperature", "top_k", "top_p", "min_p")}
+        named = {name: getattr(self, name) for name in PROCESSING}
         return {name: value for name, value in named.items() if value is not None}
 
     def apply(self, row: Row) -> Row:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from rheo_verify.checks.showing import html_of
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.probability.rationals import Rational
 
@@ -28,8 +29,9 @@ class Difference:
 class Finding:
     """One fault: its code, what happened, on which case, and how to see it again.
 
-    `case` is the instance in words, `data` the same as plain data (rationals as strings); `replay` names a path that
-    shows the fault; `probability` is how likely a run shows it; `total_variation` is given where the law is wrong.
+    `case` is the instance in words, `data` the same as plain data (rationals as strings); `replay` names paths that
+    show the fault (``1.0/1.1``); `probability` is how likely a run shows it; `total_variation` is given where the law
+    is wrong.
     """
 
     code: str
@@ -47,7 +49,8 @@ class CheckReport:
     """The answer of a check: VERIFIED, REFUTED or INCONCLUSIVE over `scope`; `cases` and `paths` were enumerated.
 
     `warnings` are remarks that do not change the verdict (code and text); `threshold` is the total variation below
-    which a difference counts as rounding; `not_covered` says what the verdict does not speak about.
+    which a difference counts as rounding; `not_covered` says what the verdict does not speak about; `settings` are
+    the options of the check that differ from their defaults, by name; `walk` is one path step by step, if asked for.
     """
 
     name: str
@@ -60,11 +63,16 @@ class CheckReport:
     findings: tuple[Finding, ...]
     warnings: tuple[tuple[str, str], ...]
     not_covered: str
+    settings: tuple[tuple[str, Any], ...] = ()
+    walk: str = ""
 
     @property
     def code(self) -> str | None:
         """The code of the first finding."""
         return self.findings[0].code if self.findings else None
+
+    def _repr_html_(self) -> str | None:
+        return html_of(self)
 
 
 def threshold_for(dtypes: set[str]) -> float:

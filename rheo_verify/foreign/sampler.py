@@ -2,30 +2,79 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rheo_verify.checks.verdict import Verdict
-from rheo_verify.errors import MisuseError, RheoVerifyError
-from rheo_verify.foreign.answering import answering
+from rheo_verify.foreign.answering import Answering
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
+from rheo_verify.foreign.cases import Case, by_position, rows_up_to
+from rheo_verify.foreign.checking import Outcome, Progress, Way, check, guarded, settings_of
 from rheo_verify.foreign.decoder import accepted
-from rheo_verify.foreign.judging import Breach, Tally, findings
+from rheo_verify.foreign.judging import Breach
 from rheo_verify.foreign.processing import Processing
-from rheo_verify.foreign.refusal import Refused
-from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
+from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.scope import Scope
 from rheo_verify.foreign.state import Rebuilder
+from rheo_verify.models.model import Context
 from rheo_verify.models.random_tables import random_model
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
-from rheo_verify.probability.enumeration import enumerate_paths
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import text
-from rheo_verify.probability.replay import replay
 
-from rheo_verify.foreign.cases import rows_up_to  # isort: skip
+
+class SamplerTrial:
+    """One sampler on one row, which is a case without drafts."""
+
+    def __init__(
+        self,
+        door: Answering,
+        code: Rebuilder,
+        case: Case,
+        maker: Maker,
+        processing: Processing,
+        options: dict[str, Any],
+    ) -> None:
+        self.door, self.code, self.case, self.maker = door, code, case, maker
+        self.row, self.processing, self.options = case.target[()], processing, options
+        self.original = maker.rows(self.row)
+
+    def run(self, chance: Chance) -> Outcome:
+        """One draw."""
+        given = self.maker.copy(self.original)
+
+        def read(returned: Any) -> Outcome:
+            token = _one(returned)
+            if not 0 <= token < len(self.row):
+                raise Unreadable(f"token {token} is not below the vocabulary size {len(self.row)}")
+            changed = not self.maker.same(given, self.original)
+            return (token,), (Breach("RV410", "the row was changed in place"),) if changed else ()
+
+        return guarded(self.door, chance, lambda: self.code.fresh()(given, **self.options), read)
+
+    def expected(self) -> Law[tuple[int, ...]]:
+        """The processed row."""
+        return {(token,): p for token, p in enumerate(self.processing.apply(self.row)) if p}
+
+    def compared(self, law: Law[tuple[int, ...]]) -> Law[tuple[int, ...]]:
+        """The law as it is."""
+        return law
+
+    def text(self) -> str:
+        """The row in words."""
+        return f"row ({', '.join(self.data()['row'])})"
+
+    def data(self) -> dict[str, Any]:
+        """The row as plain data."""
+        return {"row": [text(p) for p in self.row]}
+
+    def target_at(self, context: Context) -> Row:
+        """See `watching.Watched`."""
+        return self.processing.apply(self.row)
+
+    def drafts_at(self, context: Context) -> list[tuple[str, Row]]:
+        """See `watching.Watched`."""
+        return []
 
 
 def sampler_rows(scope: Scope) -> Iterator[Row]:
@@ -46,83 +95,42 @@ def check_sampler(
     processing: Processing | None = None,
     scope: Scope | None = None,
     name: str | None = None,
+    case: Case | None = None,
+    path: str | None = None,
 ) -> CheckReport:
     """Decide whether a sampler has the law it claims.
 
     `code(logits)` is given one row [V] (logits, or probabilities with ``logits=False``) and the options of `processing`
     that its signature takes, and returns one token id. Rows on which a cut is a matter of rounding are left out.
-    Raises as `check_verifier` does.
+    `case` has no drafts; it and `path` as in `check_verifier`. Raises as `check_verifier` does.
     """
     scope, processing = scope or Scope(), processing or Processing()
     maker, options = Maker(arrays, logits, dtype), accepted(code, processing.options())
-    started, done, paths, skipped, late = time.monotonic(), 0, 0, 0, False
-    found: list[Finding] = []
-    with answering(code) as door:
-        rebuilder = Rebuilder(code)
-        for row in sampler_rows(scope):
-            if processing.ambiguous(row):
-                skipped += 1
-                continue
-            if time.monotonic() - started > scope.seconds:
-                late = True
-                break
-            original = maker.rows(row)
 
-            def run(chance: Chance, original: Any = original, row: Row = row) -> Any:
-                given = maker.copy(original)
-                try:
-                    returned = door.run(chance, lambda: rebuilder.fresh()(given, **options))
-                    token = _one(returned)
-                except Unreadable as error:
-                    return None, (Breach("RV406", str(error)),)
-                except RheoVerifyError as error:
-                    if isinstance(error, (Refused, MisuseError)) and error.code != "RV301":
-                        raise
-                    return None, (Breach("RV405", str(error)),)
-                except Exception as error:  # the code under test may raise anything
-                    return None, (Breach("RV405", f"it raised {type(error).__name__}: {error}"),)
-                if not 0 <= token < len(row):
-                    return None, (Breach("RV406", f"token {token} is not below the vocabulary size {len(row)}"),)
-                changed = not maker.same(given, original)
-                return (token,), (Breach("RV410", "the row was changed in place"),) if changed else ()
+    def covered(progress: Progress) -> str:
+        words = [
+            f"all rows of 2 to {scope.vocab} tokens with common denominator <= {scope.denominator + 3}",
+            f"{scope.random} random rows of 3 to 6 tokens (seed {scope.seed})",
+            *(f"{option} {value:g}" for option, value in processing.options().items()),
+        ]
+        words += (
+            [f"{progress.skipped} rows left out on which a cut is a matter of rounding"] if progress.skipped else []
+        )
+        return "; ".join(words)
 
-            tally, last = Tally(), None
-            for path in enumerate_paths(run):
-                outcome, breaches = path.result
-                tally.add(outcome, breaches, path.probability, path.choices)
-                last = path
-            if last is not None and done % 10 == 0 and replay(run, last.choices).result != last.result:
-                raise MisuseError(
-                    "RV404", "the same choices gave another result: there is randomness not answered here"
-                )
-            done, paths = done + 1, paths + tally.paths
-            expected: Law[tuple[int, ...]] = {(token,): p for token, p in enumerate(processing.apply(row)) if p}
-            data = {"row": [text(p) for p in row]}
-            case = f"row ({', '.join(data['row'])})"
-            found = findings(tally, expected, tally.law, threshold_for(door.dtypes), case, data)
-            if found:
-                break
-        warnings = tuple((code_name, remark) for remark, code_name in door.warnings.items())
-        threshold = threshold_for(door.dtypes)
-    verdict = Verdict.REFUTED if found else Verdict.INCONCLUSIVE if late or not done else Verdict.VERIFIED
-    words = [
-        f"all rows of 2 to {scope.vocab} tokens with common denominator <= {scope.denominator + 3}",
-        f"{scope.random} random rows of 3 to 6 tokens (seed {scope.seed})",
-        *(f"{option} {value:g}" for option, value in processing.options().items()),
-        *([f"{skipped} rows left out on which a cut is a matter of rounding"] if skipped else []),
-        *([f"the time limit of {scope.seconds:g} s struck after {done} rows"] if late else []),
-    ]
-    return CheckReport(
-        name or str(getattr(code, "__name__", type(code).__name__)),
+    way = Way(
         "sampler",
-        verdict,
-        "; ".join(words),
-        done,
-        paths,
-        threshold,
-        tuple(found),
-        warnings,
+        covered,
         "larger vocabularies; rows on which a cut is a matter of rounding; differences below the threshold",
+        scope.seconds,
+        settings_of(arrays=arrays, logits=logits, dtype=dtype, usual_logits=True, **processing.options()),
+        lambda each: processing.ambiguous(each.target[()]),
+        case=case,
+        path=path,
+    )
+    cases = (by_position([row], []) for row in sampler_rows(scope))
+    return check(
+        way, code, lambda door, built, each: SamplerTrial(door, built, each, maker, processing, options), cases, name
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from rheo_verify.errors import InputError
 
@@ -29,20 +31,17 @@ class Scope:
             raise InputError("RV106", "a scope needs vocab in 2…4, denominator in 1…12, drafts in 1…4, random >= 0")
 
     @staticmethod
-    def read(written: str) -> Scope:
-        """From ``vocab=3,denominator=5,random=200``, or ``small`` / ``quick``. Raises `InputError` RV106."""
-        if written in _NAMED:
-            return _NAMED[written]
-        scope, types = Scope(), {field.name: float if field.name == "seconds" else int for field in fields(Scope)}
-        for part in filter(None, written.split(",")):
-            name, _, value = part.partition("=")
-            if name not in types:
-                raise InputError("RV106", f"a scope has no {name!r}; it has {', '.join(types)}")
-            try:
-                scope = replace(scope, **{name: types[name](value)})  # type: ignore[arg-type]
-            except ValueError:
-                raise InputError("RV106", f"scope: {name} cannot be {value!r}") from None
-        return scope
+    def names() -> tuple[str, ...]:
+        """What a scope can set."""
+        return tuple(field.name for field in fields(Scope))
+
+    @staticmethod
+    def read(written: str, also: Collection[str] = ()) -> Scope:
+        """From ``vocab=3,denominator=5,random=200``, or quick, small, wide. Raises `InputError` RV106.
+
+        Names in `also` belong to another kind of scope and are passed over.
+        """
+        return _NAMED[written] if written in _NAMED else replace(Scope(), **read_fields(Scope, written, also))
 
     def text(self) -> str:
         """The scope in words, for reports."""
@@ -64,3 +63,20 @@ _NAMED = {
     "small": Scope(vocab=2, denominator=4, random=20),
     "wide": Scope(vocab=3, denominator=6, drafts=3, random=300, random_vocab=4),
 }
+
+
+def read_fields(kind: Any, written: str, also: Collection[str] = ()) -> dict[str, Any]:
+    """``vocab=3,seconds=5`` as values for the fields of a dataclass. Raises `InputError` RV106."""
+    types = {field.name: float if field.name == "seconds" else int for field in fields(kind)}
+    chosen: dict[str, Any] = {}
+    for part in filter(None, written.split(",")):
+        name, _, value = part.partition("=")
+        if name in also and name not in types:
+            continue
+        if name not in types:
+            raise InputError("RV106", f"a scope has no {name!r}; it has {', '.join(types)}")
+        try:
+            chosen[name] = types[name](value)
+        except ValueError:
+            raise InputError("RV106", f"scope: {name} cannot be {value!r}") from None
+    return chosen

@@ -95,8 +95,8 @@ def _collect(function: types.FunctionType, used: set[str], seen: set[int]) -> No
                 _collect(value, used, seen)
 
 
-def _library(module: str) -> bool:
-    return module.partition(".")[0] in {"torch", "numpy", "transformers", "builtins", "random"}
+def _library(module: str | None) -> bool:
+    return (module or "").partition(".")[0] in {"torch", "numpy", "transformers", "builtins", "random"}
 
 
 def _mutable(value: Any) -> bool:

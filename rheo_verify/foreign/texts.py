@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
+import shlex
 from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
+from rheo_verify.foreign.recipes import WAYS, recipe
 from rheo_verify.foreign.reports import CheckReport, Finding
 from rheo_verify.probability.rationals import decimal, text
 
@@ -17,37 +18,54 @@ HINTS = {
     "RV407": "a token the target cannot emit was emitted: is the residual clamped at 0, and of the right row?",
     "RV408": "emitted tokens before the last must be the drafts, in order, up to the first rejection",
     "RV409": "count the accepted drafts only, not the token after them",
+    "RV411": "hand over the row that the drafts were drawn from: after temperature and cuts, in the same precision",
+    "RV412": "test the drafts in the order in which they were drawn",
+    "RV413": "clamp a residual at 0, normalise it, and do not draw from an empty one (p = q is never rejected)",
     "RV410": "work on copies, or allow it (in_place=True, --in-place)",
     "RV415": "do not seed inside the loop, and give drafting and verification generators of their own",
     "RV421": "allow more --evaluations, more --strata, or a wider --within",
     "RV422": "state the changes along a coin (--changes B), or search for breakpoints (leave --strata out)",
     "RV414": "use u < p/q, or test p > 0 first",
 }
+_SAMPLER = "compare what is cut: temperature first, then top-k, top-p (with the token that crosses it), min-p"
 _MOST = 12
 
 
-def report_text(report: CheckReport, command: str = "") -> str:
-    """For people: the verdict, its scope, and every finding with its case, numbers and how to see it again."""
+def report_text(report: CheckReport, code: str = "") -> str:
+    """For people: the verdict, its scope, and every finding with its case, numbers and how to see it again.
+
+    `code` is where the code under test is found (``MODULE:NAME`` or ``FILE.py:NAME``): without it nothing is replayed.
+    """
     exact = "strata" not in report.way
-    each = "paths, each enumerated exactly" if exact else "points evaluated"
+    each = f"{_count(report.paths, 'path')}, each enumerated exactly" if exact else f"{report.paths:,} points evaluated"
     what = "rounding of the code's own arithmetic" if exact else "the error of the law included"
     within = "" if exact or report.verdict is not Verdict.VERIFIED else f" within {report.threshold:g}"
     lines = [
         f"{report.verdict}{within}: {report.way} {report.name}",
         f"  scope      {report.scope}",
-        f"  counts     {report.cases:,} cases, {report.paths:,} {each}",
+        f"  counts     {_count(report.cases, 'case')}, {each}",
         f"  threshold  total variation {report.threshold:g} ({what})",
         f"  not said   {report.not_covered}",
     ]
     for finding in report.findings:
-        lines += ["", *_finding(finding, command)]
-    for code, remark in report.warnings:
-        lines += ["", f"warning {code}: {remark}"]
-        lines += [f"  hint       {HINTS[code]}"] if code in HINTS else []
+        lines += ["", *_finding(report, finding, code)]
+    for warning, remark in report.warnings:
+        lines += ["", f"warning {warning}: {remark}"]
+        lines += [f"  hint       {HINTS[warning]}"] if warning in HINTS else []
+    lines += ["", report.walk.rstrip("\n")] if report.walk else []
     return "\n".join(lines) + "\n"
 
 
-def _finding(finding: Finding, command: str) -> list[str]:
+def _count(number: int, name: str) -> str:
+    return f"{number:,} {name}" + ("" if number == 1 else "s")
+
+
+def again(report: CheckReport, finding: Finding, code: str) -> str:
+    """The shell command that shows one finding again, with a path that shows it."""
+    return f"python -m rheo_verify replay {shlex.quote(recipe(report, finding, code).text())}"
+
+
+def _finding(report: CheckReport, finding: Finding, code: str) -> list[str]:
     lines = [f"{finding.code}: {finding.message}"]
     if finding.total_variation is None:
         lines.append(f"  happens    with probability {both(finding.probability)}")
@@ -59,11 +77,11 @@ def _finding(finding: Finding, command: str) -> list[str]:
             lines.append(f"  {shown:10} {both(difference.expected):>22} {both(difference.found):>22}")
         if len(finding.differences) > _MOST:
             lines.append(f"  … and {len(finding.differences) - _MOST} more")
-    if command:
-        path = f" --path {finding.replay}" if finding.replay != "-" else ""
-        lines.append(f"  again      {command} --case '{json.dumps(finding.data)}'{path}")
+    if code and report.way in WAYS:
+        lines.append(f"  again      {again(report, finding, code)}")
     if finding.code in HINTS:
-        lines.append(f"  hint       {HINTS[finding.code]}")
+        hint = _SAMPLER if report.way == "sampler" and finding.code == "RV401" else HINTS[finding.code]
+        lines.append(f"  hint       {hint}")
     return lines
 
 
@@ -74,8 +92,8 @@ def both(value: Any) -> str:
     return text(value) if int(value.denominator) == 1 else f"{text(value)} = {decimal(value, 6).rstrip('0')}"
 
 
-def report_json(report: CheckReport) -> dict[str, Any]:
-    """One object with a schema name and version; rationals are strings."""
+def report_json(report: CheckReport, code: str = "") -> dict[str, Any]:
+    """One object with a schema name and version; rationals are strings. `code` as in `report_text`."""
     return SCHEMA | {
         "name": report.name,
         "way": report.way,
@@ -85,7 +103,10 @@ def report_json(report: CheckReport) -> dict[str, Any]:
         "paths": report.paths,
         "threshold": report.threshold,
         "not_covered": report.not_covered,
-        "findings": [finding_json(finding) for finding in report.findings],
+        "findings": [
+            finding_json(finding) | ({"again": again(report, finding, code)} if code and report.way in WAYS else {})
+            for finding in report.findings
+        ],
         "warnings": [{"code": code, "message": remark} for code, remark in report.warnings],
     }
 

@@ -19,6 +19,7 @@ class ToyModel:
 
     def __init__(self, row: Callable[[Context], Row], maker: Maker, vocab: int) -> None:
         self.row, self.maker, self.vocab = row, maker, vocab
+        self.heard: Callable[[Context], None] | None = None
         self._made: dict[Any, Any] = {}
 
     def __call__(self, context: Any) -> Any:
@@ -31,6 +32,8 @@ class ToyModel:
         return self._rows([ids[: end + 1] for end in range(len(ids))], one=False)
 
     def _rows(self, contexts: list[Context], one: bool) -> Any:
+        if self.heard is not None:
+            self.heard(contexts[-1])
         key = (tuple(contexts), one)
         if key not in self._made:
             rows = [self.row(context) for context in contexts]

@@ -6,29 +6,24 @@ extended by draws from the target, must have the target's law (SPEC 1.4).
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from rheo_verify.checks.verdict import Verdict
-from rheo_verify.errors import InputError, MisuseError, RheoVerifyError
-from rheo_verify.foreign.answering import Answering, answering
-from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
+from rheo_verify.foreign.answering import Answering
+from rheo_verify.foreign.arrays_in_out import Maker, read_tokens
 from rheo_verify.foreign.cases import Case, every_case, random_case
-from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
-from rheo_verify.foreign.refusal import Refused, user_line
-from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
+from rheo_verify.foreign.checking import Outcome, Way, check, guarded, settings_of
+from rheo_verify.foreign.judging import Breach, extended, row_of, target_law, verifier_breaches
+from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.scope import Scope
 from rheo_verify.foreign.state import Rebuilder
+from rheo_verify.models.model import Context
 from rheo_verify.probability.chance import Chance
-from rheo_verify.probability.enumeration import enumerate_paths
-from rheo_verify.probability.replay import ReplayChance, replay
-
-Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
-_RERUN = 25
+from rheo_verify.probability.distributions import Row
+from rheo_verify.probability.laws import Law
 
 
-class VerifierCase:
+class VerifierTrial:
     """One verifier on one case: `run(chance)` is one run, with drafts of its own."""
 
     def __init__(self, door: Answering, code: Rebuilder, case: Case, maker: Maker, in_place: bool = False) -> None:
@@ -43,23 +38,17 @@ class VerifierCase:
             tokens = (*tokens, chance.choose(case.draft[tokens]))
         originals = self._inputs(tokens)
         given = [self.maker.copy(array) for array in originals]
-        try:
-            returned = self.door.run(chance, lambda: self.code.fresh()(*given))
+
+        def read(returned: Any) -> Outcome:
             emitted, count = read_tokens(returned)
-        except Unreadable as error:
-            return None, (Breach("RV406", str(error)),)
-        except RheoVerifyError as error:
-            if isinstance(error, (Refused, MisuseError)) and error.code != "RV301":
-                raise
-            return None, (Breach("RV405", f"drafts {tokens}: {error}"),)
-        except Exception as error:  # the code under test may raise anything
-            return None, (Breach("RV405", f"drafts {tokens}: it raised {type(error).__name__}: {error}"),)
-        breaches = verifier_breaches(case, tokens, emitted, count)
-        if not self.in_place:
-            for name, now, before in zip(("target", "draft", "tokens"), given, originals, strict=True):
-                if not self.maker.same(now, before):
-                    breaches.append(Breach("RV410", f"{name} was changed in place (drafts {tokens})"))
-        return (None if breaches and breaches[0].code == "RV406" else emitted), tuple(breaches)
+            breaches = verifier_breaches(case, tokens, emitted, count)
+            if not self.in_place:
+                for name, now, before in zip(("target", "draft", "tokens"), given, originals, strict=True):
+                    if not self.maker.same(now, before):
+                        breaches.append(Breach("RV410", f"{name} was changed in place (drafts {tokens})"))
+            return (None if breaches and breaches[0].code == "RV406" else emitted), tuple(breaches)
+
+        return guarded(self.door, chance, lambda: self.code.fresh()(*given), read, f"drafts {tokens}: ")
 
     def _inputs(self, tokens: tuple[int, ...]) -> tuple[Any, Any, Any]:
         found = self.inputs.get(tokens)
@@ -70,22 +59,29 @@ class VerifierCase:
             found = self.inputs[tokens] = (target, draft, self.maker.tokens(tokens))
         return found
 
+    def expected(self) -> Law[tuple[int, ...]]:
+        """The target's law of n + 1 tokens."""
+        return target_law(self.case.drafts + 1, row_of(self.case.target))
 
-def judge(run: VerifierCase, rerun: bool) -> tuple[list[Finding], int]:
-    """Enumerate one case: its findings, and how many paths it has. `rerun` runs one path a second time."""
-    case, tally, last = run.case, Tally(), None
-    for path in enumerate_paths(run.run):
-        tally.add(*path.result, path.probability, path.choices)
-        last = path
-    if rerun and last is not None and replay(run.run, last.choices).result != last.result:
-        raise MisuseError(
-            "RV404", "the same choices gave another result: there is randomness that is not answered here"
-        )
-    row = row_of(case.target)
-    length = case.drafts + 1
-    found = extended(tally.law, length, row)
-    threshold = threshold_for(run.door.dtypes)
-    return findings(tally, target_law(length, row), found, threshold, case.text(), case.data()), tally.paths
+    def compared(self, law: Law[tuple[int, ...]]) -> Law[tuple[int, ...]]:
+        """What was emitted, extended by draws from the target."""
+        return extended(law, self.case.drafts + 1, row_of(self.case.target))
+
+    def text(self) -> str:
+        """The case in words."""
+        return self.case.text()
+
+    def data(self) -> dict[str, Any]:
+        """The case as plain data."""
+        return self.case.data()
+
+    def target_at(self, context: Context) -> Row:
+        """See `watching.Watched`."""
+        return self.case.target[context]
+
+    def drafts_at(self, context: Context) -> list[tuple[str, Row]]:
+        """See `watching.Watched`."""
+        return [(f"the draft row after ({', '.join(map(str, c))})", row) for c, row in self.case.draft.items()]
 
 
 def cases_of(scope: Scope) -> Iterator[Case]:
@@ -115,95 +111,28 @@ def check_verifier(
     in_place: bool = False,
     name: str | None = None,
     case: Case | None = None,
+    path: str | None = None,
 ) -> CheckReport:
     """Decide whether a verifier is lossless over a scope.
 
     `code(target, draft, tokens)` is given target rows [n + 1, V], draft rows [n, V] and drafted tokens [n] (`arrays`:
     torch, numpy or list; probabilities, or their logarithms with `logits`) and returns the accepted prefix and one
     more token, optionally with the accepted count. A class is instantiated anew for each path. `in_place` allows it to
-    write into its arguments. `case` runs that one alone. Stops at the first case that fails, in the order of `cases`.
+    write into its arguments. Stops at the first case that fails, in the order of `cases`; `case` runs that one alone,
+    and walks through its path `path`, e.g. ``1.0``.
     Raises `Refused` RV402, RV403 where a random value has no exact answer, `MisuseError` RV404 where it escapes.
     """
     scope = scope or Scope()
     maker = Maker(arrays, logits, dtype)
-    started, done, paths, late = time.monotonic(), 0, 0, False
-    found: list[Finding] = []
-    with answering(code) as door:
-        rebuilder = Rebuilder(code)
-        for each in cases_of(scope) if case is None else [case]:
-            if time.monotonic() - started > scope.seconds:
-                late = True
-                break
-            case_findings, count = judge(VerifierCase(door, rebuilder, each, maker, in_place), rerun=done % _RERUN == 0)
-            done, paths = done + 1, paths + count
-            if case_findings:
-                found = case_findings
-                if case is None:
-                    found = shrink_verifier(door, rebuilder, maker, in_place, each, case_findings)
-                break
-        warnings = tuple((code_name, text) for text, code_name in door.warnings.items())
-        threshold = threshold_for(door.dtypes)
-    verdict = Verdict.REFUTED if found else Verdict.INCONCLUSIVE if late else Verdict.VERIFIED
-    covered = (scope.text() if case is None else "this one case") + (
-        f"; the time limit of {scope.seconds:g} s struck after {done} cases" if late else ""
-    )
-    return CheckReport(
-        name or str(getattr(code, "__name__", type(code).__name__)),
+    way = Way(
         "verifier",
-        verdict,
-        covered,
-        done,
-        paths,
-        threshold,
-        tuple(found),
-        warnings,
+        lambda progress: scope.text(),
         "larger vocabularies and more drafts than stated; differences below the threshold; speed and acceptance",
+        scope.seconds,
+        settings_of(arrays=arrays, logits=logits, dtype=dtype, in_place=in_place),
+        case=case,
+        path=path,
     )
-
-
-def shrink_verifier(
-    door: Answering, code: Rebuilder, maker: Maker, in_place: bool, case: Case, found: list[Finding]
-) -> list[Finding]:
-    """Make a failing case smaller while it fails with the same first code."""
-    from rheo_verify.foreign.shrinking import shrink
-
-    code_wanted = found[0].code
-
-    def fails(smaller: Case) -> list[Finding] | None:
-        try:
-            now, _ = judge(VerifierCase(door, code, smaller, maker, in_place), rerun=False)
-        except (RheoVerifyError, InputError):
-            return None
-        return now if now and now[0].code == code_wanted else None
-
-    return shrink(case, found, fails)
-
-
-def one_path(
-    code: Callable[..., Any],
-    case: Case,
-    choices: Sequence[int],
-    *,
-    arrays: str,
-    logits: bool = False,
-    dtype: str = "float64",
-) -> str:
-    """One path of a verifier on one case, question by question. Raises `InputError` RV109 where it does not fit."""
-    told: list[str] = []
-
-    class Told(ReplayChance):
-        def choose(self, weights: Sequence[Any]) -> int:
-            index = super().choose(weights)
-            mass = sum(weights)
-            shown = ", ".join(f"{float(weight / mass):.6g}" for weight in weights)
-            place = f"draft {len(told) + 1}" if len(told) < case.drafts else user_line()
-            told.append(f"  {place}: {index} of ({shown})")
-            return index
-
-    with answering(code) as door:
-        chance = Told(choices)
-        outcome, breaches = VerifierCase(door, Rebuilder(code), case, Maker(arrays, logits, dtype)).run(chance)
-    if chance.position != len(chance.choices):
-        raise InputError("RV109", f"the path has {len(choices)} choices, but only {chance.position} were asked")
-    lines = [case.text(), *told, f"emitted: {outcome}", f"probability of this path: {float(chance.probability):.9g}"]
-    return "\n".join([*lines, *(f"{breach.code}: {breach.message}" for breach in breaches)]) + "\n"
+    return check(
+        way, code, lambda door, built, each: VerifierTrial(door, built, each, maker, in_place), cases_of(scope), name
+    )

@@ -42,7 +42,7 @@ def is_eagle3(folder: str | Path) -> bool:
     path = Path(folder) / "config.json"
     if not path.is_file():
         return False
-    data = read_json(path)
+    data = read_json(path, "RV601")
     if not isinstance(data, dict):
         return False
     names = " ".join(map(str, data.get("architectures") or ()))
@@ -62,7 +62,7 @@ def load_head(
     folder = Path(folder)
     if not (folder / "config.json").is_file():
         raise InputError("RV601", f"{folder}: there is no config.json")
-    data = read_json(folder / "config.json")
+    data = read_json(folder / "config.json", "RV601")
     if not isinstance(data, dict):
         raise InputError("RV602", f"{folder}/config.json: must be one JSON object")
     config = read_config(data, f"{folder}/config.json")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from typing import TypeAlias
 
 from rheo_verify.models.model import Context, Model, NextToken
@@ -12,29 +14,14 @@ Integers: TypeAlias = tuple[list[int], int]
 
 
 class IntegerRows:
-    """The rows of `model` in integers, remembered."""
+    """The rows of `model` in integers, remembered: P, Q and q-hat at a context."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._target: dict[Context, Integers] = {}
-        self._draft: dict[Context, Integers] = {}
-        self._sampling: dict[Context, Integers] = {}
-
-    def target(self, context: Context) -> Integers:
-        """P at a context."""
-        return _remembered(self._target, self.model.target, context)
-
-    def draft(self, context: Context) -> Integers:
-        """Q at a context."""
-        return _remembered(self._draft, self.model.draft, context)
-
-    def sampling_draft(self, context: Context) -> Integers:
-        """q-hat at a context."""
-        return _remembered(self._sampling, self.model.sampling_draft, context)
+        self.target = _in_integers(model.target)
+        self.draft = _in_integers(model.draft)
+        self.sampling_draft = _in_integers(model.sampling_draft)
 
 
-def _remembered(known: dict[Context, Integers], rows: NextToken, context: Context) -> Integers:
-    found = known.get(context)
-    if found is None:
-        found = known[context] = over_common_denominator(rows(context))
-    return found
+def _in_integers(rows: NextToken) -> Callable[[Context], Integers]:
+    return cache(lambda context: over_common_denominator(rows(context)))

@@ -116,7 +116,7 @@ def _options(path: Path) -> tuple[dict[str, Any], Path]:
         if len(found) == 1:
             return {"gguf_file": found[0].name}, path
         raise InputError("RV601", f"{path}: there is no config.json, and not exactly one .gguf file")
-    data = read_json(path / "config.json")
+    data = read_json(path / "config.json", "RV601")
     names = (data.get("architectures") or ["LlamaForCausalLM"]) if isinstance(data, dict) else []
     if not isinstance(data, dict) or data.get("model_type", "llama") != "llama" or names != ["LlamaForCausalLM"]:
         raise InputError("RV602", f"{path}/config.json: architectures {names} is not one LlamaForCausalLM")

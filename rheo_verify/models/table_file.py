@@ -1,4 +1,4 @@
-"""Toy models as JSON files (format: docs/model-files.md).
+"""Toy models as JSON files (format: docs/reference/model-files.md).
 
 Keys: `vocab`, `target`, `draft`, optional `sampling_draft` and `tokens`. A table is one context-free row, or an
 object from context (`""`, `"0"`, `"0 2"`: token ids) to row. A row holds integers (weights) or strings (``"3/10"``).
@@ -24,33 +24,50 @@ KEYS = ("vocab", "tokens", *TABLES)
 
 def load_model(path: str | Path) -> Model:
     """Read and check a model file. Every fault is an `InputError` (RV101 to RV104) that names the place."""
-    return model_from_data(read_json(path), source=str(path))
+    return load_model_and_digest(path)[0]
 
 
-def read_json(path: str | Path) -> Any:
-    """Read a JSON file strictly: at most 32 MB, UTF-8, no duplicate keys. Raises `InputError` RV103."""
+def load_model_and_digest(path: str | Path) -> tuple[Model, str]:
+    """The model and its file's `digest`, from one reading: a pipe can be read only once."""
+    content = _content(path, "RV103")
+    return model_from_data(_parsed(content, path, "RV103"), source=str(path)), digest(content)
+
+
+def read_json(path: str | Path, code: str = "RV103") -> Any:
+    """Read a JSON file strictly: at most 32 MB, UTF-8, no duplicate keys. Raises `InputError` with this code."""
+    return _parsed(_content(path, code), path, code)
+
+
+def digest(content: bytes) -> str:
+    """Eight hex digits of a file's SHA-256, by which a replay string recognises the file it was made from."""
+    return hashlib.sha256(content).hexdigest()[:8]
+
+
+def _content(path: str | Path, code: str) -> bytes:
     try:
         with open(path, "rb") as file:
             content = file.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise InputError("RV103", f"{path}: cannot be read ({error.strerror or error})") from None
+        raise InputError(code, f"{path}: cannot be read ({error.strerror or error})") from None
     if len(content) > LARGEST_FILE:
-        raise InputError("RV103", f"{path}: is larger than {LARGEST_FILE // 2**20} MB, the most a model file may hold")
+        raise InputError(code, f"{path}: is larger than {LARGEST_FILE // 2**20} MB, the most that is read")
+    return content
+
+
+def _parsed(content: bytes, path: str | Path, code: str) -> Any:
     try:
         written = content.decode("utf-8-sig")
         return json.loads(written, object_pairs_hook=_no_duplicates)
     except UnicodeDecodeError as error:
-        raise InputError("RV103", f"{path}: is not UTF-8 text (byte {error.start})") from None
+        raise InputError(code, f"{path}: is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         ended = "; the file ends there: is it truncated?" if error.pos >= len(written.rstrip()) else ""
-        raise InputError("RV103", f"{path}: is not JSON at {where}: {error.msg}{ended}") from None
-    except InputError as error:
-        raise InputError(error.code, f"{path}: {error.message}") from None
+        raise InputError(code, f"{path}: is not JSON at {where}: {error.msg}{ended}") from None
     except RecursionError:
-        raise InputError("RV103", f"{path}: is nested too deeply") from None
+        raise InputError(code, f"{path}: is nested too deeply") from None
     except ValueError as error:
-        raise InputError("RV103", f"{path}: {error}") from None
+        raise InputError(code, f"{path}: {error}") from None
 
 
 def model_from_data(data: Any, source: str = "data") -> Model:
@@ -77,19 +94,11 @@ def model_from_data(data: Any, source: str = "data") -> Model:
     )
 
 
-def digest(path: str | Path) -> str:
-    """Eight hex digits of the file's SHA-256, by which a replay string recognises the file it was made from."""
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest()[:8]
-    except OSError as error:
-        raise InputError("RV103", f"{path}: cannot be read ({error.strerror or error})") from None
-
-
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise InputError("RV103", f"the key {key!r} stands twice in one object")
+            raise ValueError(f"the key {key!r} stands twice in one object")
         found[key] = value
     return found
 

@@ -42,7 +42,7 @@ def _safe(path: Path) -> dict[str, Tensor]:
 
 
 def _sharded(folder: Path) -> dict[str, Tensor]:
-    index = read_json(folder / INDEX)
+    index = read_json(folder / INDEX, "RV601")
     places = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(places, dict):
         raise InputError("RV601", f"{folder / INDEX}: has no weight_map")

@@ -13,6 +13,7 @@ from rheo_verify.checks.optimal import Optimum
 from rheo_verify.checks.per_cycle import Cycle
 from rheo_verify.checks.temperature import AtTemperature, Tempered
 from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.errors import LimitReached
 from rheo_verify.models.model import Context
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.rationals import decimal, text
@@ -79,8 +80,9 @@ def compare_text(
     cycles: Sequence[Cycle],
     temperatures: Sequence[AtTemperature],
     style: Style,
+    stopped: LimitReached | None = None,
 ) -> str:
-    """The table of rules side by side, and tau by temperature if asked."""
+    """The table of rules side by side, and tau by temperature if asked; `stopped`: the limit that ended it early."""
     model = tempered.model
     head = f"Tokens per cycle after {model.phrase(context)}; model: {model.source}, {count(model.vocab, 'token')}"
     lines = [style.strong(head), *([] if tempered.exact else [style.item("note", FLOAT_NOTE)]), ""]
@@ -94,6 +96,8 @@ def compare_text(
             rows.append((label + ("" if point.exact else " (float64)"), *(values[name] for name in names)))
         lines += ["", "tau by temperature (target and sampling draft tempered, the tree's q as it is)"]
         lines += ["  " + line for line in table(("T", *names), rows)]
+    if stopped is not None:
+        lines += ["", style.item("stopped", f"{stopped.message}: {stopped.covered}; the rest is not shown")]
     return "\n".join(lines) + "\n"
 
 
@@ -133,8 +137,9 @@ def compare_data(
     design: TreeDesign,
     cycles: Sequence[Cycle],
     temperatures: Sequence[AtTemperature],
+    stopped: LimitReached | None = None,
 ) -> dict[str, Any]:
-    """One JSON object; rationals are strings."""
+    """One JSON object; rationals are strings. `unfinished`: which limit ended the work, after these rows."""
     return {
         **COMPARE_SCHEMA,
         **_place(tempered, context),
@@ -147,6 +152,7 @@ def compare_data(
             }
             for point in temperatures
         ],
+        "unfinished": None if stopped is None else {"why": stopped.message, "covered": stopped.covered},
     }
 
 
@@ -170,7 +176,7 @@ def _optimum(found: LayerAnswer, names: list[str]) -> str:
 
 def _cycle_lines(cycles: Sequence[Cycle], design: TreeDesign, style: Style) -> list[str]:
     numbers = f"K={design.pool} W={design.beam} D={design.depth} R={design.budget}"
-    deepest = max(len(row.emission.accepted_by_depth) for row in cycles)
+    deepest = max((len(row.emission.accepted_by_depth) for row in cycles), default=0)
     static = any(row.best is not None for row in cycles)
     rows = []
     for row in cycles:
@@ -197,19 +203,27 @@ def _cycle_lines(cycles: Sequence[Cycle], design: TreeDesign, style: Style) -> l
 
 
 def _plan_line(found: LayerAnswer, style: Style) -> list[str]:
-    check = found.plan_check
+    check, said = found.plan_check, plan_sentences(found)
     if check is None:
         return []
     if not check.total_variation:
+        return [style.item("plans", said)]
+    first, rest = said.split(": ", 1)
+    return [f"{style.verdict(check.verdict)}: {first}", style.item("", rest)]
+
+
+def plan_sentences(found: LayerAnswer) -> str:
+    """Whether optimal-transport is lossless in this tree, where its tau is not quoted; empty if that was not asked."""
+    check = found.plan_check
+    if check is None:
+        return ""
+    if not check.total_variation:
         said = "lossless here, though which slots survive depends on the draws; its tau is not quoted (pruned-optimum)"
-        return [style.item("plans", f"optimal-transport: {said}")]
+        return f"optimal-transport: {said}"
     by_rule = check.blame is not None and check.blame.culprit == "rule"
     blame = "the rule is to blame" if by_rule else "a slot is to blame"
     said = f"total variation {both(check.total_variation)}, {blame}: in a pruned tree n depends on the draw"
-    return [
-        f"{style.verdict(check.verdict)}: optimal-transport in this tree is not lossless",
-        style.item("", f"{said}; its tau is not quoted (claim pruned-optimum)"),
-    ]
+    return f"optimal-transport in this tree is not lossless: {said}; its tau is not quoted (claim pruned-optimum)"
 
 
 def _plan_data(check: Enumeration | None) -> dict[str, Any] | None:

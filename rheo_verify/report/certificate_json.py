@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from rheo_verify.checks.certificate import Certificate
 from rheo_verify.drafting.tree import TokenPath
+from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.rationals import text
 
 SCHEMA = {"schema": "rheo_verify/certificate", "version": 1}
@@ -35,10 +37,7 @@ def to_data(certificate: Certificate) -> dict[str, Any]:
         "total_variation": text(certificate.total_variation),
         "budgets": [text(distance) for distance in certificate.budgets],
         "tokens_per_cycle": text(certificate.tokens_per_cycle),
-        "rows": {
-            name: {_path(tokens): [text(p) for p in row] for tokens, row in sorted(rows.items())}
-            for name, rows in certificate.rows.items()
-        },
+        "rows": rows_data(certificate.rows),
         "classes": [
             {
                 "probability": text(probability),
@@ -46,7 +45,7 @@ def to_data(certificate: Certificate) -> dict[str, Any]:
             }
             for tree, probability in certificate.classes.items()
         ],
-        "emitted": {_path(tokens): text(p) for tokens, p in sorted(certificate.emitted.items())},
+        "emitted": {path(tokens): text(p) for tokens, p in sorted(certificate.emitted.items())},
     }
 
 
@@ -55,18 +54,34 @@ def to_json(certificate: Certificate) -> str:
     parts = []
     for key, value in to_data(certificate).items():
         if key == "rows":
-            tables = ",\n".join(f'  "{name}": {_lines(rows, 3)}' for name, rows in value.items())
-            parts.append(f' "rows": {{\n{tables}\n }}')
+            parts.append(f' "rows": {tables(value)}')
         else:
-            parts.append(f' "{key}": ' + (_lines(value, 2) if key in ("classes", "emitted") else json.dumps(value)))
+            parts.append(f' "{key}": ' + (lines(value, 2) if key in ("classes", "emitted") else json.dumps(value)))
     return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
-def _path(tokens: TokenPath) -> str:
+def rows_data(rows: Mapping[str, Mapping[TokenPath, Row]]) -> dict[str, dict[str, list[str]]]:
+    """Rows by table and by tokens after the starting context, as in model files."""
+    return {
+        name: {path(tokens): [text(p) for p in row] for tokens, row in sorted(table.items())}
+        for name, table in rows.items()
+    }
+
+
+def tables(rows: Mapping[str, Any]) -> str:
+    """`rows_data`, one line for each row."""
+    return "{\n" + ",\n".join(f'  "{name}": {lines(table, 3)}' for name, table in rows.items()) + "\n }"
+
+
+def path(tokens: TokenPath) -> str:
+    """Token ids with blanks between them."""
     return " ".join(map(str, tokens))
 
 
-def _lines(value: Any, indent: int) -> str:
+def lines(value: Any, indent: int) -> str:
+    """A list or an object as JSON, one line for each entry."""
+    if not value:
+        return json.dumps(value)
     blank = " " * indent
     if isinstance(value, dict):
         body = ",\n".join(f"{blank}{json.dumps(key)}: {json.dumps(entry)}" for key, entry in value.items())

@@ -6,7 +6,7 @@ and one theorem for each claim, proved by `vm_compute`; nothing is assumed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
@@ -44,40 +44,57 @@ def _data(it: Certificate) -> str:
     design = it.design
     numbers = " ".join(str(n) for n in (it.vocab, design.lead, design.pool, design.beam, design.depth, design.budget))
     flags = f"{_bool(design.ties == 'token')} {_bool(design.verification == 'ranking')} {it.rule}"
-    tables = "\n".join(f"Definition {name}_rows : table := {_table(rows)}." for name, rows in it.rows.items())
     return f"""(* Claims *)
-{tables}
+{rows_text(it.rows)}
 Definition the_job : job := Job {numbers} {_proxy(design)}
   {flags} target_rows draft_rows sampling_draft_rows.
 Definition claimed_classes : list (shape * Q) :=
-{_list(f"({_shape(tree)}, {_q(probability)})" for tree, probability in it.classes.items())}.
+{entries(f"({_shape(tree)}, {rational(probability)})" for tree, probability in it.classes.items())}.
 Definition claimed_emissions : list (list nat * Q) :=
-{_list(f"({_path(tokens)}, {_q(probability)})" for tokens, probability in sorted(it.emitted.items()))}.
+{entries(f"({path(tokens)}, {rational(probability)})" for tokens, probability in sorted(it.emitted.items()))}.
 """
 
 
 def _theorems(it: Certificate) -> str:
     budget, classes = it.design.budget, f"{it.growth} the_job"
     emissions = f"fold_right merge [] (emissions the_job classes {budget})"
-    tables = "[target_rows; draft_rows; sampling_draft_rows]"
-    compared = "; ".join(f"(1 # 1, 1 # 1, {_q(distance)})" for distance in it.budgets)
+    compared = "; ".join(f"(1 # 1, 1 # 1, {rational(distance)})" for distance in it.budgets)
     statements = [
-        ("rows_are_distributions", f"forallb (forallb (fun e => is_distribution {it.vocab} (snd e))) {tables}", "true"),
+        rows_are_distributions(it.vocab),
         ("classes_are_computed", classes, "classes"),
         ("classes_as_claimed", _same("classes", "is_claimed claimed_classes", "claimed_classes"), "true"),
         ("classes_sum_to_one", "total (map snd claimed_classes)", "1 # 1"),
         ("total_variation_at_every_budget", f"map (compared the_job classes) (seq 1 {budget})", f"[{compared}]"),
         ("emissions_are_computed", emissions, "emitted"),
         ("emitted_as_claimed", _same("emitted", "is_emitted claimed_emissions", "claimed_emissions"), "true"),
-        ("tokens_per_cycle_as_claimed", "tokens_per_cycle emitted", _q(it.tokens_per_cycle)),
+        ("tokens_per_cycle_as_claimed", "tokens_per_cycle emitted", rational(it.tokens_per_cycle)),
         ("verdict", f"Qeq_bool (total_variation the_job classes {budget}) 0", _bool(it.verdict is Verdict.VERIFIED)),
     ]
     if it.growth == "lazy":
         statements.insert(0, ("lazy_growth_is_valid", "lazy_is_valid the_job", "true"))
-    lines = [
-        f"Definition classes : class_law := Eval vm_compute in {classes}.",
-        f"Definition emitted : list (list nat * Q) := Eval vm_compute in {emissions}.",
-    ]
+    return "\n".join(
+        [
+            f"Definition classes : class_law := Eval vm_compute in {classes}.",
+            f"Definition emitted : list (list nat * Q) := Eval vm_compute in {emissions}.",
+            theorems(statements),
+        ]
+    )
+
+
+def rows_text(rows: Mapping[str, Mapping[TokenPath, Row]]) -> str:
+    """The tables as definitions."""
+    return "\n".join(f"Definition {name}_rows : table := {table(one)}." for name, one in rows.items())
+
+
+def rows_are_distributions(vocab: int) -> tuple[str, str, str]:
+    """The statement (name, left side, right side) that every row is a distribution."""
+    tables = "[target_rows; draft_rows; sampling_draft_rows]"
+    return "rows_are_distributions", f"forallb (forallb (fun e => is_distribution {vocab} (snd e))) {tables}", "true"
+
+
+def theorems(statements: Sequence[tuple[str, str, str]]) -> str:
+    """One theorem for each (name, left side, right side), proved by computation, and what each rests on."""
+    lines = []
     for name, left, right in statements:
         lines += ["", f"Theorem {name} :", f"  {left}", f"  = {right}."]
         lines += [f"Proof. vm_cast_no_check (eq_refl ({right})). Qed."]
@@ -89,7 +106,8 @@ def _same(found: str, test: str, claimed: str) -> str:
     return f"(length {found} =? length {claimed})%nat && forallb ({test}) {found}"
 
 
-def _q(value: Rational) -> str:
+def rational(value: Rational) -> str:
+    """A literal of `Q`."""
     return f"({int(value.numerator)} # {int(value.denominator)})"
 
 
@@ -97,24 +115,29 @@ def _bool(value: bool) -> str:
     return "true" if value else "false"
 
 
-def _path(tokens: Sequence[int]) -> str:
+def path(tokens: Sequence[int]) -> str:
+    """A list of token ids, or of slots."""
     return f"[{'; '.join(map(str, tokens))}]%nat"
 
 
-def _list(entries: Iterable[str]) -> str:
-    return "  [" + ";\n   ".join(entries) + "]"
+def entries(lines: Iterable[str]) -> str:
+    """A list, one line for each entry."""
+    return "  [" + ";\n   ".join(lines) + "]"
 
 
-def _table(rows: dict[TokenPath, Row]) -> str:
-    return "\n" + _list(f"({_path(tokens)}, [{'; '.join(map(_q, row))}])" for tokens, row in sorted(rows.items()))
+def table(rows: Mapping[TokenPath, Row]) -> str:
+    """A row for each context."""
+    return "\n" + entries(
+        f"({path(tokens)}, [{'; '.join(map(rational, row))}])" for tokens, row in sorted(rows.items())
+    )
 
 
 def _shape(tree: Tree) -> str:
-    nodes: list[Any] = [f"({_path(n.slots)}, {_path(n.tokens)}, {_bool(n.law is not None)})" for n in tree]
+    nodes: list[Any] = [f"({path(n.slots)}, {path(n.tokens)}, {_bool(n.law is not None)})" for n in tree]
     return "[" + "; ".join(nodes) + "]"
 
 
 def _proxy(design: TreeDesign) -> str:
     if design.proxy == "rheo":
-        return f"(paper {_q(design.epsilon)})"
-    return "raw" if design.proxy == "raw" else f"(constant {_q(design.proxy)})"
+        return f"(paper {rational(design.epsilon)})"
+    return "raw" if design.proxy == "raw" else f"(constant {rational(design.proxy)})"

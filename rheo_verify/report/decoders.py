@@ -15,6 +15,7 @@ from rheo_verify.report.text import Style, both, count
 
 SCHEMA = {"schema": "rheo_verify/decoders", "version": 1}
 SHOWN = 6
+NOT_WATCHED = "not watched: the drafting has too many outcomes to be watched, or no time was left"
 WHAT_BROKE = {
     "emission": "averaged over that, the law of what is emitted is not the target's",
     "descent": "averaged over that, a sibling is reached with another probability than before",
@@ -36,7 +37,7 @@ def table_text(rows: Sequence[Row], model: Model, context: Context, levels: int,
     refuted = [row for row in rows if isinstance(row, Evaluation) and row.blame is not None]
     if refuted:
         lines += ["", style.strong("why they are lossy")]
-        lines += [style.item("", f"{row.entry.name}: {_blame(row)}", 2) for row in refuted]
+        lines += [style.item("", f"{row.entry.name}: {blame(row)}", 2) for row in refuted]
     odd = [row for row in rows if isinstance(row, Evaluation) and not row.as_expected]
     if odd:
         lines += ["", style.strong("not as expected")]
@@ -47,7 +48,7 @@ def table_text(rows: Sequence[Row], model: Model, context: Context, levels: int,
 def _line(row: Row, wide: bool, style: Style) -> str:
     begin = f"{row.entry.name:<24}{style.verdict(row.verdict, 13)}"
     if isinstance(row, Unfinished):
-        return f"{begin}  {row.why}"
+        return f"{begin}  {row.why}: {row.covered}"
     accepted = " ".join(decimal(p, 3) for p in row.accepted_by_depth) or "-"
     cells = [f"{short(row.total_variation):>8}{decimal(row.tokens_per_cycle, 3):>8}  {accepted:<14}"]
     if wide:
@@ -56,19 +57,31 @@ def _line(row: Row, wide: bool, style: Style) -> str:
     return "".join([begin, *cells, f"{row.paths:>9,}"])
 
 
-def _legend(model: Model, context: Context, levels: int, length: int, style: Style) -> list[str]:
-    scope = (
+COLUMNS = (
+    "TV: total variation of those tokens' law from the target's, exact. tokens: emitted in the first cycle, on "
+    "average. accepted: probability that at least 1, 2, … drafted tokens are. optimum: the most that any rule can "
+    "accept at the root, where the number of drafts is fixed. calls: of the target, for LENGTH tokens. paths: "
+    "outcomes told apart."
+)
+
+
+def scope(model: Model, context: Context, levels: int, length: int) -> str:
+    """What the verdicts speak of, and what they do not."""
+    return (
         f"the first {length} tokens after {model.phrase(context)}, over as many cycles as they take; trees of "
         f"{count(levels, 'level')}; model: {model.source}, {model.vocab} tokens. Other contexts and "
         "models are not covered."
     )
-    columns = (
-        "TV: total variation of those tokens' law from the target's, exact. tokens: emitted in the first cycle, on "
-        "average. accepted: probability that at least 1, 2, … drafted tokens are. optimum: the most that any rule can "
-        f"accept at the root, where the number of drafts is fixed. calls: of the target, for {length} tokens. paths: "
-        "outcomes told apart."
-    )
-    return [style.item("scope", scope), style.item("columns", columns)]
+
+
+def _legend(model: Model, context: Context, levels: int, length: int, style: Style) -> list[str]:
+    said = scope(model, context, levels, length)
+    return [style.item("scope", said), style.item("columns", columns(length))]
+
+
+def columns(length: int) -> str:
+    """What the columns of the table mean."""
+    return COLUMNS.replace("LENGTH", str(length))
 
 
 def short(value: Rational) -> str:
@@ -76,11 +89,12 @@ def short(value: Rational) -> str:
     return "0" if value == 0 else "<0.0001" if value * 20_000 < 1 else decimal(value)
 
 
-def _blame(row: Evaluation) -> str:
+def blame(row: Evaluation) -> str:
+    """Who is to blame for a loss, in a sentence."""
     assert row.blame is not None
     growth, model = row.blame.growth, row.model
     if growth is None or growth.blamed is None:
-        return f"the cycle after {model.phrase(row.blame.context)} (its drafting has too many outcomes to be watched)"
+        return f"the cycle after {model.phrase(row.blame.context)} ({NOT_WATCHED})"
     step = growth.blamed
     where = model.phrase(row.blame.context + step.tokens)
     if growth.culprit == "slot":
@@ -115,6 +129,11 @@ def _odd(row: Evaluation) -> str:
     return f"{row.entry.name} is lossy in general, but does no harm on this model"
 
 
+def unfinished_text(row: Unfinished, style: Style) -> str:
+    """One decoder that a limit ended."""
+    return f"{style.strong(row.entry.name)}\n\n{style.verdict(row.verdict)}: {row.why}; {row.covered}\n"
+
+
 def one_text(row: Evaluation, growth: AdaptedGrowth | None, curve: Curve, style: Style) -> str:
     """One decoder: what it is, where it is from, what is exact about it, and the numbers."""
     entry = row.entry
@@ -138,9 +157,9 @@ def one_text(row: Evaluation, growth: AdaptedGrowth | None, curve: Curve, style:
         lines.append(style.item("optimum", f"{both(row.optimum)} at the root: no rule can accept more of these drafts"))
     lines.append(style.item("calls", f"{both(row.target_calls)} of the target for {row.length} tokens"))
     lines.append(style.item("paths", f"{row.paths:,} outcomes told apart"))
-    lines.append(style.item("growth", _growth(growth, row)))
+    lines.append(style.item("growth", growth_words(growth, row)))
     if row.blame is not None:
-        lines.append(style.item("blame", _blame(row)))
+        lines.append(style.item("blame", blame(row)))
     for tokens in row.comparison.differences[:3]:
         names = row.model.phrase(tokens.tokens)
         lines.append(style.item("differs", f"{names}: expected {both(tokens.expected)}, found {both(tokens.found)}"))
@@ -150,9 +169,10 @@ def one_text(row: Evaluation, growth: AdaptedGrowth | None, curve: Curve, style:
     return "\n".join(lines) + "\n"
 
 
-def _growth(growth: AdaptedGrowth | None, row: Evaluation) -> str:
+def growth_words(growth: AdaptedGrowth | None, row: Evaluation) -> str:
+    """What was seen of how the tree is revealed, in a sentence."""
     if growth is None:
-        return "not watched: the drafting has too many outcomes on this model (claim adapted-growth not checked)"
+        return f"{NOT_WATCHED} (claim adapted-growth not checked)"
     seen = f"{count(growth.pasts, 'past')} and {count(growth.steps, 'next slot')} after {row.model.phrase(row.context)}"
     if growth.unfaithful:
         slots = count(len(growth.unfaithful), "slot")
@@ -214,7 +234,7 @@ def _row_data(row: Row) -> dict[str, Any]:
         "source": row.entry.source,
     }
     if isinstance(row, Unfinished):
-        return data | {"why": row.why}
+        return data | {"why": row.why, "covered": row.covered}
     data |= {
         "total_variation": text(row.total_variation),
         "tokens_per_cycle": text(row.tokens_per_cycle),

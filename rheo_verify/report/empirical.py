@@ -36,7 +36,7 @@ def to_text(result: Empirical, style: Style) -> str:
         *(_design(it) for it in result.designs),
     ]
     refuted = [it for it in result.designs if it.verdict(plan.level) is Verdict.REFUTED]
-    lines += [f"  {style.verdict(Verdict.REFUTED)}: {it.name}: {_alarm(it)}" for it in refuted]
+    lines += [f"  {style.verdict(Verdict.REFUTED)}: {it.name}: {alarm(it)}" for it in refuted]
     if not refuted:
         lines.append("  no deviation was seen; samples can refute, not verify")
     lines += ["", style.strong(f"power: what {result.designs[-1].check.process.tokens} tokens would have shown")]
@@ -65,7 +65,8 @@ def _design(it: DesignResult) -> str:
     )
 
 
-def _alarm(it: DesignResult) -> str:
+def alarm(it: DesignResult) -> str:
+    """What raised the alarm, in words."""
     process = it.check.process
     if process.impossible:
         return f"token {process.impossible} has probability 0 under the target"

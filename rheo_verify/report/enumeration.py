@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from rheo_verify.checks.class_walks import guilty_tree
 from rheo_verify.checks.enumeration import Enumeration
 from rheo_verify.checks.structure import Blame, SlotFault
 from rheo_verify.checks.verdict import Verdict
@@ -72,13 +73,13 @@ def to_text(result: Enumeration, settings: str, style: Style) -> str:
     lines.append(f"{style.verdict(result.verdict)}: {verdict}")
     if result.verdict is Verdict.VERIFIED and any(result.budgets):
         lines.append(style.strong("but it is lossy at smaller budgets: see budgets below"))
-    lines += ["", style.item("scope", scope(result)), style.item("trees", _trees(result))]
+    lines += ["", style.item("scope", scope(result)), style.item("trees", trees(result))]
     classes = result.classes()
     lines.append(
         style.item("classes", f"{len(classes):,} distinct pruned trees of at most {result.design.budget} nodes")
     )
     lines.append(style.item("budgets", _budgets(result)))
-    lines.append(style.item("accepted", _accepted(result)))
+    lines.append(style.item("accepted", accepted(result)))
     lines += ["", style.strong("claims")]
     for claim, given in result.checks.items():
         lines.append(f"  {style.verdict(given, 12)} {claim}")
@@ -93,7 +94,8 @@ def to_text(result: Enumeration, settings: str, style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _trees(result: Enumeration) -> str:
+def trees(result: Enumeration) -> str:
+    """How many unpruned trees there are, and what was done with them."""
     if result.method == "exhaustive":
         return f"{count(result.trees or 0, 'unpruned tree')}, every one formed, pruned and weighed"
     known = "an unknown number of" if result.trees is None else f"{result.trees:,}"
@@ -110,13 +112,14 @@ def _budgets(result: Enumeration) -> str:
     )
 
 
-def _lossy_optimum(result: Enumeration) -> bool:
+def lossy_optimum(result: Enumeration) -> bool:
     """Whether the rule is an optimum that is none here: its tokens per cycle are then not quoted."""
     return result.rule.name == "optimal-transport" and result.total_variation > 0
 
 
-def _accepted(result: Enumeration) -> str:
-    if _lossy_optimum(result):
+def accepted(result: Enumeration) -> str:
+    """Tokens per cycle and how far a cycle gets, in words."""
+    if lossy_optimum(result):
         return "not quoted: a plan of most acceptance that is lossy is no optimum (claim pruned-optimum)"
     emission = result.emission
     per = "per cycle" if result.cycles == 1 else f"in {result.cycles} cycles"
@@ -150,7 +153,7 @@ def _blame_text(result: Enumeration, who: Blame, settings: str, style: Style) ->
         what = f"every sampled slot is faithful, so the rule {result.rule.name} itself does not preserve the target"
         lines.append(style.item("", what, 2))
     else:
-        lines += [style.item("", words, 2) for words in _fault_words(model, who.fault)]
+        lines += [style.item("", words, 2) for words in fault_words(model, who.fault)]
     lines += [
         "",
         style.strong(f"sequences whose probability is wrong at budget {result.design.budget} (the output starts so)"),
@@ -169,23 +172,8 @@ def _blame_text(result: Enumeration, who: Blame, settings: str, style: Style) ->
     return lines
 
 
-def guilty_tree(result: Enumeration) -> Tree | None:
-    """The most probable class in which the blamed slot survived."""
-    if result.blame is None or result.blame.fault is None:
-        return None
-    fault = result.blame.fault
-    size = len(fault.tree)
-    if result.blame.context:
-        return None
-    shown = {
-        tree: probability
-        for tree, probability in result.classes().items()
-        if tree[:size] == fault.tree and len(tree) > size and tree[size].slots == fault.slots[0]
-    }
-    return max(shown, key=lambda tree: shown[tree]) if shown else None
-
-
-def _fault_words(model: Model, fault: SlotFault) -> list[str]:
+def fault_words(model: Model, fault: SlotFault) -> list[str]:
+    """What is wrong with a sampled slot, in sentences."""
     kept = ", ".join(model.phrase(node.tokens) for node in fault.tree) or "nothing"
     place = f"slot {fault.slots[0][-1]} after {model.phrase(fault.tokens)}"
     stated = ", ".join(f"{model.name(v)} {text(p)}" for v, p in enumerate(fault.stated or ()) if p)
@@ -202,7 +190,7 @@ def _fault_words(model: Model, fault: SlotFault) -> list[str]:
 def to_json(result: Enumeration, settings: str) -> str:
     """One JSON object; rationals are strings."""
     classes = result.classes()
-    lossy_optimum = _lossy_optimum(result)
+    unquoted = lossy_optimum(result)
     data: dict[str, Any] = {
         **SCHEMA,
         "verdict": str(result.verdict),
@@ -214,8 +202,8 @@ def to_json(result: Enumeration, settings: str) -> str:
         "budgets_by": result.budgets_by,
         "checks": {claim: str(verdict) for claim, verdict in result.checks.items()},
         "not_checked": result.not_checked,
-        "tokens_per_cycle": None if lossy_optimum else text(result.emission.tokens_per_cycle),
-        "accepted_by_depth": None if lossy_optimum else [text(p) for p in result.emission.accepted_by_depth],
+        "tokens_per_cycle": None if unquoted else text(result.emission.tokens_per_cycle),
+        "accepted_by_depth": None if unquoted else [text(p) for p in result.emission.accepted_by_depth],
         "method": result.method,
         "cycles": result.cycles,
         "scope": scope(result),

@@ -60,7 +60,6 @@ def search_data(search: Search) -> dict[str, Any]:
             }
             for (n, m), tally in zip(scope.shapes, search.tallies, strict=True)
         ],
-        "seconds": round(search.seconds, 3),
     }
 
 

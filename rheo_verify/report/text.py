@@ -39,7 +39,7 @@ class Style:
         """A label in the margin and wrapped words beside it (below it on a narrow terminal)."""
         if self.width < 60:
             body = textwrap.wrap(words, max(20, self.width - 2), break_on_hyphens=False)
-            return "\n".join([label, *("  " + line for line in body)])
+            return "\n".join([*([label] if label else []), *("  " + line for line in body)])
         body = textwrap.wrap(words, self.width - indent, break_on_hyphens=False) or [""]
         return "\n".join((label if i == 0 else "").ljust(indent) + line for i, line in enumerate(body))
 

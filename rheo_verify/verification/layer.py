@@ -8,13 +8,13 @@ chosen without chance. It returns the outcome.
 [..., n], each law [..., V]. It returns weights `(accept [..., n], residual [..., V])`, not normalised; together they
 are the law of "candidate i accepted" and "all rejected, token v emitted". Sampling it is one `choose` over both.
 
-A rule may have a third face, `average(siblings, target, draft, sampling, count)`: its law averaged over siblings not
-yet drawn, on integer rows, faster than over all tuples (`average.average_by_enumeration`).
+A rule may have a third face, `averages(siblings, rows, count, limits)`: its law averaged over siblings not yet drawn,
+at many contexts, on integer rows p, q, q-hat; faster than over all tuples (`average.average_by_enumeration`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -43,7 +43,7 @@ class LayerRule:
     name: str
     verify: Callable[[Chance, Array, Sequence[int], Laws], Outcome]
     law: Callable[[Array, Array, Laws], tuple[Array, Array]]
-    average: Callable[..., Any] | None = None
+    averages: Callable[..., Iterable[Any]] | None = None
 
 
 class LayerLaw(NamedTuple):

@@ -10,10 +10,16 @@ all are rejected, draw from r. The steps are those of `rrsw`, which already take
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
+
+from rheo_verify.drafting.siblings import Siblings
+from rheo_verify.limits import Limits
 from rheo_verify.probability.arrays import Array, join, mass, minimum, pick, positive_part, zero_at
 from rheo_verify.verification import rrsw
-from rheo_verify.verification.average import average_by_rejection
+from rheo_verify.verification.average import Average, Rows, average_by_rejection
 from rheo_verify.verification.layer import Laws, LayerRule
+from rheo_verify.verification.pairs import averages_of_pairs
 
 verify = rrsw.verify
 
@@ -48,4 +54,13 @@ def law(target: Array, candidates: Array, laws: Laws) -> tuple[Array, Array]:
     return join([pick(target, candidates[..., :0]), *accepts]), remaining
 
 
-RULE = LayerRule("recursive-rejection", verify, law, average_by_rejection)
+def averages(siblings: Siblings, rows: Sequence[Rows], count: int, limits: Limits) -> Iterator[Average]:
+    """The law averaged over `count` siblings not yet drawn, at many contexts. Raises `LimitReached` RV201."""
+    quick: Iterable[Average | None] = repeat(None, len(rows))
+    if count == 2 and siblings.removes:
+        quick = averages_of_pairs([target for target, _, _ in rows], [sampling for _, _, sampling in rows])
+    for found, row in zip(limits.watch(quick, every=1), rows, strict=True):
+        yield average_by_rejection(siblings, *row, count, limits) if found is None else found
+
+
+RULE = LayerRule("recursive-rejection", verify, law, averages)

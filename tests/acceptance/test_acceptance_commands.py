@@ -2,10 +2,14 @@
 
 import json
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import pytest
 
+from rheo_verify.checks.per_cycle import ablations, compare_cycles, cycle
 from rheo_verify.cli.main import run
+from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.models.random_tables import random_model
 
 REHEARSED = ["--target", "1,0,2,1", "--draft", "1,1,1,1", "--m", "1", "--k", "3"]
 
@@ -86,16 +90,42 @@ def test_plots_are_pictures_with_labelled_axes(tmp_path, capsys):
     root = ElementTree.parse(tmp_path / "tau.svg").getroot()
     assert root.tag.endswith("svg")
     comments = (tmp_path / "tau.svg").read_text()
-    for words in ("tau, expected tokens per cycle", "m, lead tokens before the sampled one", "temperature T"):
+    for words in (
+        "tau, expected number of tokens per cycle",
+        "m, number of lead tokens",
+        "temperature T, a pure number",
+        "ablations",
+    ):
         assert words in comments
 
 
 def test_a_plot_is_the_same_every_time(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     small = ["acceptance", "compare", "--vocab", "3", "--depth", "1", "--budget", "2", "--plot"]
-    for name in ("a.svg", "b.svg"):
-        assert run([*small, str(tmp_path / name)]) == 0
-    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    pictures = []
+    for _ in range(2):
+        assert run([*small, str(tmp_path / "a.svg")]) == 0
+        pictures.append((tmp_path / "a.svg").read_bytes())
+    assert pictures[0] == pictures[1]
+
+
+@pytest.mark.parametrize("name", ["tau.svg", "tau.png"])
+def test_a_plot_names_the_command_that_made_it(tmp_path, capsys, name):
+    pytest.importorskip("matplotlib")
+    small = ["acceptance", "compare", "--vocab", "3", "--depth", "1", "--budget", "2", "--plot", str(tmp_path / name)]
+    assert run(small) == 0
+    assert ("made by: python -m rheo_verify " + " ".join(small)).encode() in (tmp_path / name).read_bytes()
+
+
+def test_ablations_change_one_part_of_the_design_each():
+    model, design = random_model(4, 0), TreeDesign(lead=1, pool=3, depth=2, budget=4)
+    cycles = compare_cycles(model, (), design)
+    found = {label: (row.rule, row.lead) for label, row in ablations(cycles)}
+    assert list(found.values()) == [("rheo", 1), ("rrsw", 1), ("rheo", 0), ("rheo", 2), ("topk", None)]
+    for label, row in ablations(cycles):
+        alone = cycle(model, (), replace(design, lead=row.lead if row.lead is not None else 3), row.rule)
+        assert row.tokens_per_cycle == alone.tokens_per_cycle, label
+    assert ablations([row for row in cycles if row.rule == "topk"]) == ()
 
 
 @pytest.mark.parametrize(
@@ -178,3 +208,48 @@ def test_search_stopped_and_taken_up_again(capsys, tmp_path):
     assert run(given) == 0
     assert capsys.readouterr().out == resumed
     assert run(["search", "--where", "rrsw < rheo", *state]) == 2
+
+
+def test_empty_entries_are_refused(capsys):
+    for row in ("1,,1", ",1,1", "1,1,", "", " "):
+        assert run(["acceptance", "--target", row, "--draft", "1,1,1"]) == 2
+        assert "no entry left empty" in capsys.readouterr().err
+    assert run(["acceptance", "compare", "--temperatures", "1,,1/2"]) == 2
+    assert run(["acceptance", "--target", "1, 2  1", "--draft", "1 1 1", "--layer-only"]) == 0
+
+
+def test_compare_has_no_layer_only(capsys):
+    assert run(["acceptance", "compare", "--layer-only"]) == 2
+    assert "--layer-only" in capsys.readouterr().err
+
+
+def test_a_comparison_that_a_limit_ends_keeps_what_is_finished(capsys, monkeypatch):
+    class Clock:
+        looks = 0
+
+        def monotonic(self):
+            self.looks += 1
+            return float(self.looks)
+
+    clock = Clock()
+    monkeypatch.setattr("rheo_verify.limits.time", clock)
+    monkeypatch.setattr("rheo_verify.cli.acceptance.time", Clock())
+    assert run(["acceptance", "compare", "--temperatures", "1", "--time-limit", "1000000", "--json"]) == 0
+    whole = json.loads(capsys.readouterr().out)
+    assert whole["unfinished"] is None
+    steps, kept = clock.looks, set()
+    for share in (1, 4, 9):
+        clock.looks = 0
+        assert (
+            run(["acceptance", "compare", "--temperatures", "1", "--time-limit", str(steps * share / 10), "--json"])
+            == 3
+        )
+        found = json.loads(capsys.readouterr().out)
+        assert found["decoders"] == whole["decoders"][: len(found["decoders"])]
+        finished = f"{len(found['decoders'])} decoder"
+        assert found["unfinished"]["covered"].startswith(finished)
+        kept.add(len(found["decoders"]))
+    assert len(kept) > 1
+    clock.looks = 0
+    assert run(["acceptance", "compare", "--time-limit", str(steps * 0.4)]) == 3
+    assert "the rest is not shown" in " ".join(capsys.readouterr().out.split())

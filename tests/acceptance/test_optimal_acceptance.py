@@ -161,7 +161,7 @@ def test_wrong_certificates_are_refused(wrong):
 
 
 def test_two_rules_side_by_side_where_the_gap_is_largest():
-    """V = 3: rheo accepts 2/3 where 1 is possible (docs/acceptance.md)."""
+    """V = 3: rheo accepts 2/3 where 1 is possible (docs/explanation/acceptance.md)."""
     uniform = distribution([1, 1, 1])
     rates = layer_rates(Layer(distribution([1, 2, 0]), uniform, uniform, 0, 2))
     assert (rates.rheo, rates.optimal) == (Fraction(2, 3), 1)

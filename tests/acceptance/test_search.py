@@ -4,13 +4,15 @@ import json
 import math
 from fractions import Fraction
 from itertools import islice, product
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rheo_verify.checks import search as search_module
+from rheo_verify.checks import search_pieces
 from rheo_verify.checks.acceptance import Layer, largest_gap, layer_rates
 from rheo_verify.checks.closed_forms import LayerRates, closed_forms
 from rheo_verify.checks.instances import Instance, compositions, descending, relabellings, shapes_of
@@ -20,6 +22,7 @@ from rheo_verify.checks.search_state import state_from_data, state_to_data, stor
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.cli.main import run
 from rheo_verify.errors import InputError
+from rheo_verify.pieces import Store, Workers
 from tests.acceptance.acceptance_strategies import by_definition
 
 
@@ -161,7 +164,7 @@ def test_states_of_other_searches_and_broken_ones_are_refused(tmp_path):
     with pytest.raises(InputError, match="RV504"):
         state_from_data([])
     path.write_text("{")
-    with pytest.raises(InputError, match="RV103"):
+    with pytest.raises(InputError, match="RV504"):
         take_up(wanted, path)
     with pytest.raises(InputError, match="RV504"):
         store(begin(wanted), tmp_path / "missing" / "state.json")
@@ -260,3 +263,26 @@ def test_a_damaged_state_is_refused(damage, tmp_path, capsys):
     path.write_text(json.dumps(data))
     assert run(command) == 2
     assert "RV504" in capsys.readouterr().err
+
+
+@given(st.sampled_from([1, 3]), st.sampled_from(["rheo < optimal", "rrsw > rheo", "rheo < 1 and rrsw < rheo"]))
+@settings(max_examples=6)
+def test_pieces_are_the_whole_search(chunks: int, where: str) -> None:
+    """Small pieces, so that the first and the best instance are looked for across their borders."""
+    wanted = scope(where, 3, 5, "optimal - rheo")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(search_module, "CHUNK", 16)
+        patch.setattr(search_pieces, "PAIRS_A_PIECE", 16 * chunks)
+        *_, last = search_pieces.search_in_pieces(wanted, Workers("loky", jobs=1))
+        whole = search(begin(wanted))
+    assert last.after(0) == whole.after(0)
+    assert last.ended
+
+
+def test_processes_find_the_same(tmp_path: Path) -> None:
+    wanted = scope("rrsw > rheo", 4, 9)
+    *_, here = search_pieces.search_in_pieces(wanted, Workers(), store=Store(tmp_path))
+    *_, there = search_pieces.search_in_pieces(wanted, Workers("loky", jobs=2))
+    *_, again = search_pieces.search_in_pieces(wanted, Workers(), store=Store(tmp_path))
+    assert here == there == again
+    assert here.ended

@@ -31,6 +31,7 @@ from rheo_verify.verification import (
 from rheo_verify.verification.average import average_by_enumeration, average_by_rejection
 from rheo_verify.verification.layer import LayerRule, Outcome, exact_law
 from rheo_verify.verification.lenient import lenient
+from rheo_verify.verification.pairs import averages_of_pairs
 
 from .instances import rows
 
@@ -100,6 +101,54 @@ def test_average_by_rejection_is_the_enumerated_average(siblings: Siblings, data
     slow = average_by_enumeration(recursive_rejection.RULE, siblings, target, draft, sampling, count)
     for quick, sure in zip((*fast.descend, fast.stop), (*slow.descend, slow.stop), strict=True):
         assert [value * slow.scale for value in quick] == [value * fast.scale for value in sure]
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(data=st.data())
+def test_many_pairs_at_once_are_each_pair_by_itself(data: st.DataObject) -> None:
+    """Zeros, certain drafts, weights that no machine integer holds the products of."""
+    vocab = data.draw(st.integers(1, 5))
+    weight = st.one_of(st.integers(0, 4), st.integers(0, 4), st.integers(0, 300), st.just(2**40 + 1))
+    row = st.lists(weight, min_size=vocab, max_size=vocab).filter(any)
+    targets, samplings = zip(*data.draw(st.lists(st.tuples(row, row), min_size=1, max_size=6)), strict=True)
+    for target, sampling, fast in zip(targets, samplings, averages_of_pairs(targets, samplings), strict=True):
+        slow = average_by_rejection(WITHOUT_REPLACEMENT, target, sampling, sampling, 2)
+        assert fast is not None or max(*target, *sampling) > 4
+        if fast is not None:
+            assert fast.paths == slow.paths
+            for quick, sure in zip((*fast.descend, fast.stop), (*slow.descend, slow.stop), strict=True):
+                assert [value * slow.scale for value in quick] == [value * fast.scale for value in sure]
+
+
+def test_pairs_in_chunks_and_pairs_that_do_not_fit() -> None:
+    """More contexts than one chunk takes; and one whose scale is just past 63 bits."""
+    rows = [[1 + (place * v) % 7 for v in range(40)] for place in range(400)]
+    found = list(averages_of_pairs(rows, rows[::-1]))
+    assert len(found) == 400
+    for place in (0, 163, 164, 399):
+        slow = average_by_rejection(WITHOUT_REPLACEMENT, rows[place], rows[-1 - place], rows[-1 - place], 2)
+        fast = found[place]
+        if fast is not None:
+            assert [v * slow.scale for v in fast.stop] == [v * fast.scale for v in slow.stop]
+    assert sum(fast is not None for fast in found) > 100
+    primes = [2, 3, 5, 7, 11, 13, 17, 19, 23]
+    for count, fits in ((8, True), (9, False)):  # scales of 50 and of 74 bits
+        (found_one,) = averages_of_pairs([[*([1] * (count - 1)), 60]], [primes[:count]])
+        assert (found_one is not None) == fits
+    assert list(averages_of_pairs([[2**70, 1]], [[1, 1]])) == [None]
+
+
+@given(data=st.data())
+@settings(max_examples=30, deadline=None, derandomize=True)
+def test_siblings_that_say_that_they_remove(data: st.DataObject) -> None:
+    """What comes next is q-hat without the tokens drawn: the fast averages count on it."""
+    row = data.draw(st.lists(st.integers(0, 4), min_size=3, max_size=3).filter(any))
+    assert [it.name for it in (IID, WITHOUT_REPLACEMENT, TOP, TOP_AND_SAMPLED, TWO_STAGE, HUB) if it.removes] == [
+        "without-replacement"
+    ]
+    drawn = tuple(data.draw(st.permutations(range(3)))[: data.draw(st.integers(0, 3))])
+    left = [0 if token in drawn else weight for token, weight in enumerate(row)]
+    assert WITHOUT_REPLACEMENT.following([1, 1, 1], row, drawn, 3) == (left if any(left) else None)
 
 
 def test_a_memory_that_merges_some_pasts() -> None:

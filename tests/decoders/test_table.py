@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import pytest
 
 from rheo_verify.checks import decoders
 from rheo_verify.checks.adapted_growth import adapted_growth
-from rheo_verify.checks.decoders import Evaluation, evaluate_all
+from rheo_verify.checks.cycle_law import CycleLaws
+from rheo_verify.checks.decoders import Evaluation, Unfinished, evaluate_all, evaluate_in_time
 from rheo_verify.cli.main import run
 from rheo_verify.decoders.registry import REGISTRY
 from rheo_verify.errors import LimitReached
@@ -94,7 +96,7 @@ def test_text(rows: tuple[Evaluation, ...]) -> None:
 
 
 def test_the_documentation_shows_the_table(rows: tuple[Evaluation, ...]) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "decoders.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "decoders.md").read_text()
     printed = report.table_text(rows, rows[0].model, (), 2, 3, Style(100))
     assert f"```text\n{printed}```" in page
 
@@ -153,3 +155,93 @@ def test_tiny_vocabularies(vocab: int) -> None:
 
 def test_the_time_limit_is_looked_at_between_contexts(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["decoders", "specinfer", "--vocab", "12", "--time-limit", "0.01"]) == 3
+
+
+def test_one_decoder_that_a_limit_ends_says_what_was_covered(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["decoders", "treespark", "--time-limit", "0.001", "--json"]) == 3
+    (row,) = json.loads(capsys.readouterr().out)["decoders"]
+    assert (row["name"], row["verdict"], row["covered"]) == ("treespark", "INCONCLUSIVE", "no cycle was finished")
+    assert run(["decoders", "treespark", "--time-limit", "0.001"]) == 3
+    assert "INCONCLUSIVE: the time limit was reached; no cycle was finished" in capsys.readouterr().out
+
+
+class Clock:
+    """A clock that goes on by a second each time it is looked at."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def monotonic(self) -> float:
+        self.looks += 1
+        return float(self.looks)
+
+
+@pytest.mark.parametrize(
+    "name", ["rrs-without-replacement", "specinfer", "spectr", "treespark", "block-verification", "tsubame"]
+)
+def test_the_time_limit_is_looked_at_inside_a_cycle(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("rheo_verify.limits.time", clock)
+    laws = CycleLaws(REGISTRY[name].make(2), random_model(4, 0), Limits(deadline=1e9))
+    laws.at(())
+    whole = clock.looks
+    assert whole > 5
+    clock.looks = 0
+    with pytest.raises(LimitReached, match="RV201"):
+        CycleLaws(REGISTRY[name].make(2), random_model(4, 0), Limits(deadline=whole / 2)).at(())
+    assert clock.looks < whole
+
+
+def test_the_time_limit_is_looked_at_while_drafting_is_enumerated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rheo_verify.limits.time", Clock())
+    decoder, model = REGISTRY["treespark"].make(2), random_model(4, 0)
+    whole = CycleLaws(decoder, model)
+    whole.at(())
+    cut = CycleLaws(decoder, model, Limits(deadline=4.0))
+    with pytest.raises(LimitReached, match="RV201"):
+        cut.at(())
+    assert 0 < cut.paths < whole.paths
+
+
+def test_finished_rows_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("rheo_verify.limits.time", clock)
+    entries = [REGISTRY[name] for name in ("autoregressive", "specinfer", "treespark", "eagle-2")]
+    finished = evaluate_all(entries[:2], random_model(3, 0), limits=Limits(deadline=1e9))
+    deadline, clock.looks = clock.looks + 30.0, 0
+    first, second, *others = evaluate_all(entries, random_model(3, 0), limits=Limits(deadline=deadline))
+    assert [row.verdict for row in (first, second)] == [row.verdict for row in finished]
+    assert [type(row) for row in others] == [Unfinished] * 2
+    assert report.table_text((first, second, *others), random_model(3, 0), (), 2, 3, Style(100)).count("INCONCL") == 2
+
+
+def test_an_unfinished_row_says_how_many_cycles_were_finished(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("rheo_verify.limits.time", clock)
+    evaluate_in_time(REGISTRY["treespark"], random_model(3, 0), Limits(deadline=1e9))
+    deadline, clock.looks = clock.looks / 3, 0
+    row = evaluate_in_time(REGISTRY["treespark"], random_model(3, 0), Limits(deadline=deadline))
+    assert isinstance(row, Unfinished)
+    assert re.fullmatch(r"[1-9]\d* of the cycles were finished", row.covered)
+
+
+def test_a_known_verdict_outlives_the_time_to_explain_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuted is refuted, though no time is left to watch the drafting."""
+    clock = Clock()
+    monkeypatch.setattr("rheo_verify.limits.time", clock)
+    model = random_model(3, 0)
+    row = evaluate_in_time(REGISTRY["raw-score-tree"], model, Limits(deadline=1e9))
+    assert isinstance(row, Evaluation)
+    whole = clock.looks
+    clock.looks = 0
+    row = evaluate_in_time(REGISTRY["raw-score-tree"], model, Limits(deadline=whole - 2.0))
+    assert isinstance(row, Evaluation)
+    assert str(row.verdict) == "REFUTED"
+    assert row.blame is None or row.blame.growth is None
+
+
+def test_more_lead_tokens_than_tokens(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["decoders", "rheosampling-m99-rheo"]) == 2
+    assert "m = 99 lead tokens, but the vocabulary has only 4" in capsys.readouterr().err
+    assert run(["decoders", "rheosampling-m99"]) == 2
+    assert run(["decoders", "rheosampling-m5-rheo"]) == 2

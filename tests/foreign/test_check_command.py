@@ -31,15 +31,17 @@ def test_refuted_and_replayed(file: str, capsys: Any) -> None:
     shown = capsys.readouterr().out
     assert shown.startswith("REFUTED")
     assert "RV407" in shown
-    assert "--case" in shown
+    assert "again      python -m rheo_verify replay" in shown
     assert run(["check", f"{file}:verify", "--arrays", "list", "--scope", "small", "--json"]) == 1
     data = json.loads(capsys.readouterr().out)
     first = data["findings"][0]
     case = json.dumps(first["case"])
     assert run(["check", f"{file}:verify", "--arrays", "list", "--case", case, "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["findings"][0]["code"] == first["code"]
-    assert run(["check", f"{file}:verify", "--arrays", "list", "--case", case, "--path", first["replay"]]) == 0
-    assert "RV407" in capsys.readouterr().out
+    assert run(["check", f"{file}:verify", "--arrays", "list", "--case", case, "--path", first["replay"]]) == 1
+    shown = capsys.readouterr().out
+    assert "RV407" in shown
+    assert f"path {first['replay']}, probability" in shown
 
 
 def test_verified(file: str, capsys: Any) -> None:

@@ -112,3 +112,21 @@ def test_too_many_paths_leave_a_case_out() -> None:
     report = check_decoder(generate, arrays="list", scope=DecoderScope(length=2, random=0, denominator=1, paths=50))
     assert report.verdict is Verdict.INCONCLUSIVE
     assert "left out" in report.scope
+
+
+def test_a_prompt_that_is_changed_in_place_is_a_breach() -> None:
+    def generate(target: Any, draft: Any, prompt: Any, n: int) -> Any:
+        for _ in range(n):
+            prompt.append(draw(target(prompt)))
+        return prompt[-n:]
+
+    report = check_decoder(generate, arrays="list", scope=SMALL)
+    assert (report.verdict, report.code) == (Verdict.REFUTED, "RV410")
+    assert "the prompt was changed in place: it is [0, " in report.findings[0].message
+    assert check_decoder(generate, arrays="list", scope=SMALL, in_place=True).verdict is Verdict.VERIFIED
+
+    def batched(target: Any, draft: Any, prompts: Any, n: int) -> Any:
+        return [generate(target, draft, prompt, n) for prompt in prompts]
+
+    small = DecoderScope(length=2, denominator=1, random=1, vocab=2, batch=2)
+    assert check_decoder(batched, arrays="list", scope=small).code == "RV410"

@@ -15,9 +15,8 @@ from rheo_verify.foreign import texts
 from rheo_verify.foreign.cases import by_position, every_case, random_case, read_case, rows_up_to
 from rheo_verify.foreign.refusal import Refused
 from rheo_verify.foreign.scope import Scope
-from rheo_verify.foreign.verifier import cases_of, check_verifier, one_path
+from rheo_verify.foreign.verifier import cases_of, check_verifier
 from rheo_verify.probability.distributions import distribution
-from rheo_verify.probability.replay import read_choices
 
 QUICK = Scope(vocab=2, denominator=3, random=6)
 
@@ -170,10 +169,11 @@ def test_the_counterexample_is_minimal_and_can_be_walked() -> None:
     [finding] = report.findings
     assert (finding.code, str(finding.total_variation)) == ("RV401", "1/4")
     assert finding.data == {"target": [["1/2", "1/2"], ["0", "1"]], "draft": [["0", "1"]]}
-    shown = one_path(residual_from_target, read_case(finding.data), read_choices("1.1.0"), arrays="list")
-    assert "emitted: (0,)" in shown
+    assert finding.replay == "1.0/1.1.1"
+    walk = check(residual_from_target, case=read_case(finding.data), path="1.1.0").walk
+    assert "emitted    0" in walk
     with pytest.raises(InputError):
-        one_path(residual_from_target, read_case(finding.data), read_choices("1.1.0.0.0.0"), arrays="list")
+        check(residual_from_target, case=read_case(finding.data), path="1.1.0.0.0.0")
     data = texts.report_json(report)
     assert data["findings"][0]["total_variation"] == "1/4"
     assert data["schema"] == "rheo_verify/check"

@@ -1,0 +1,40 @@
+"""What commands share that write certificates: the flag, and the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rheo_verify.cli.messages import note
+from rheo_verify.errors import InputError
+
+
+def add_certificate(group: Any, what: str) -> None:
+    """Register ``--certificate FILE``; `what` says what is rechecked."""
+    group.add_argument(
+        "--certificate",
+        metavar="FILE",
+        help=f"write what others need to recheck {what}: FILE.json (for proofs/check_certificate.py) or FILE.v "
+        "(self-contained, for coqc)",
+    )
+
+
+def check_name(path: str | None) -> None:
+    """Raises `InputError` RV703 unless the name ends in .json or .v."""
+    if path is not None and not path.endswith((".json", ".v")):
+        raise InputError("RV703", f"--certificate {path}: the name must end in .json or .v")
+
+
+def write(path: str, to_json: Callable[[], str], to_rocq: Callable[[], str], scope: str = "") -> None:
+    """Write the file, and say on stderr of what it is (`scope`) and how to recheck it.
+
+    Raises `InputError` RV703 where it cannot be written.
+    """
+    written = to_json() if path.endswith(".json") else to_rocq()
+    try:
+        Path(path).write_text(written, "utf-8")
+    except OSError as error:
+        raise InputError("RV703", f"--certificate {path}: cannot be written ({error.strerror or error})") from None
+    how = f"coqc {path}" if path.endswith(".v") else f"python proofs/check_certificate.py {path}"
+    note(f"certificate{scope} written; recheck it with: {how}")

@@ -1,0 +1,62 @@
+"""Files that a command writes besides stdout: looked at before the work starts, written after it."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+
+from rheo_verify.cli.messages import note
+from rheo_verify.errors import InputError
+
+
+def add_html_argument(group: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """--html FILE."""
+    group.add_argument("--html", metavar="FILE", help="also write the answer as one self-contained page")
+
+
+def check_output(flag: str, path: str | None) -> None:
+    """Raises `InputError` RV122 where a file cannot be written, before the long work. No file is left behind."""
+    if path is None:
+        return
+    if not path:
+        raise InputError("RV122", f"{flag} needs the name of a file")
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        return  # a pipe or a device: opening it may wait or do something
+    try:
+        missing = not os.path.exists(path)
+        with open(path, "ab"):
+            pass
+        if missing:
+            os.unlink(path)
+    except (OSError, ValueError) as error:
+        raise _cannot(flag, path, error) from None
+
+
+def write_output(flag: str, path: str, written: str) -> None:
+    """Write a file and say so on stderr. Raises `InputError` RV122."""
+    try:
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(written)
+    except OSError as error:
+        raise _cannot(flag, path, error) from None
+    note(f"wrote {path}")
+
+
+def write_unfinished(args: argparse.Namespace, why: str, covered: str = "") -> None:
+    """The page of a command that a limit ended, if a page was asked for: an older one must not stand in its place."""
+    path: str | None = getattr(args, "html", None)
+    if path is None:
+        return
+    from rheo_verify.report.html.page import unfinished
+
+    with contextlib.suppress(InputError):
+        write_output("--html", path, unfinished(args.command, why, covered, args.command_line))
+
+
+def _cannot(flag: str, path: str, error: Exception) -> InputError:
+    folder = os.path.dirname(path) or "."
+    why = getattr(error, "strerror", None) or str(error)
+    if not os.path.isdir(folder):
+        why = f"there is no folder {folder}"
+    return InputError("RV122", f"{flag} {path}: cannot be written ({why})")

@@ -1,0 +1,102 @@
+"""Output that survives: readers that stop reading, and terminals that are narrow."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+NARROW = 60
+_COLOUR = re.compile(r"\033\[[\d;]*m")
+_MARGIN = re.compile(r"[ │├└─•]*")
+
+
+class Output:
+    """A text stream. When its reader has gone the rest is dropped, so that the work ends with its own exit code.
+
+    width: lines are fitted to it; None leaves them as they are.
+    """
+
+    def __init__(self, stream: Any, width: int | None = None) -> None:
+        self._stream, self.width = stream, width
+
+    def write(self, words: str) -> int:
+        """Write, fitted; returns the length of what was given."""
+        try:
+            self._stream.write(words if self.width is None else fitted(words, self.width))
+        except BrokenPipeError:
+            self._drop()
+        return len(words)
+
+    def flush(self) -> None:
+        """Flush, if anybody reads."""
+        try:
+            self._stream.flush()
+        except BrokenPipeError:
+            self._drop()
+
+    def _drop(self) -> None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self._stream.fileno())
+        os.close(nowhere)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def steady_output() -> Iterator[Output]:
+    """`sys.stdout` and `sys.stderr` as `Output` for the time of a command; yields that of stdout."""
+    import sys
+
+    before = sys.stdout, sys.stderr
+    out = Output(sys.stdout)
+    sys.stdout, sys.stderr = out, Output(sys.stderr)
+    try:
+        yield out
+    finally:
+        out.flush()
+        sys.stdout, sys.stderr = before
+
+
+def terminal_width() -> int:
+    """Columns of the terminal, or what `COLUMNS` says; 100 where there is none; at least 30."""
+    return max(30, shutil.get_terminal_size((100, 24)).columns)
+
+
+def fitted(words: str, width: int) -> str:
+    """Lines wrapped to a narrow width, each under its own margin; commands stay whole, to be copied.
+
+    >>> print(fitted("  └─ B  sampled, builds as 1/2", 20))
+      └─ B  sampled,
+           builds as 1/2
+    """
+    return "".join(_fitted(line, width) for line in words.splitlines(keepends=True))
+
+
+def _fitted(line: str, width: int) -> str:
+    body = line.rstrip("\r\n")
+    if len(_COLOUR.sub("", body)) <= width or "rheo_verify " in body:
+        return line
+    colour = _COLOUR.match(body)
+    plain = _COLOUR.sub("", body)
+    margin = _MARGIN.match(plain)
+    assert margin is not None
+    start = margin[0]
+    rest = re.sub(r" {3,}", "  ", plain[len(start) :])  # the gaps of a table
+    under = start.replace("├", "│").replace("└", " ").replace("─", " ") + ("  " if len(start) < width // 2 else "")
+    wrapped = textwrap.wrap(
+        rest,
+        max(width, len(under) + 12),
+        initial_indent=start,
+        subsequent_indent=under,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    if colour is not None and _COLOUR.findall(body)[-1] == "\033[0m" and body.endswith("\033[0m"):
+        wrapped = [f"{colour[0]}{part}\033[0m" for part in wrapped]
+    return "\n".join(wrapped) + line[len(body) :]

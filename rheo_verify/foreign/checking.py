@@ -1,0 +1,256 @@
+"""The loop that all ways in share: case by case, enumerate, judge, look at the contracts, make smaller, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from rheo_verify.checks.verdict import Verdict
+from rheo_verify.errors import InputError, MisuseError, RheoVerifyError
+from rheo_verify.foreign.answering import Answering, answering
+from rheo_verify.foreign.arrays_in_out import Unreadable
+from rheo_verify.foreign.cases import Case
+from rheo_verify.foreign.contracts import broken_contracts
+from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
+from rheo_verify.foreign.refusal import Refused
+from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
+from rheo_verify.foreign.shrinking import shrink
+from rheo_verify.foreign.state import Rebuilder
+from rheo_verify.foreign.walking import walk
+from rheo_verify.foreign.watching import Watch, Watched, refused_row
+from rheo_verify.probability.chance import Chance
+from rheo_verify.probability.enumeration import Path, enumerate_paths
+from rheo_verify.probability.laws import Law
+from rheo_verify.probability.replay import replay
+
+Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
+Judged = tuple[list[Finding], int]
+_RERUN = 100
+
+
+class Trial(Watched, Protocol):
+    """One case of a way in."""
+
+    case: Case
+
+    def run(self, chance: Chance) -> Outcome:
+        """One run of the code under test."""
+
+    def expected(self) -> Law[tuple[int, ...]]:
+        """The right law."""
+
+    def compared(self, law: Law[tuple[int, ...]]) -> Law[tuple[int, ...]]:
+        """The found law as it is compared."""
+
+    def text(self) -> str:
+        """The case in words."""
+
+    def data(self) -> dict[str, Any]:
+        """The case as plain data."""
+
+
+@dataclass
+class Progress:
+    """How far a check came. `large` cases had too many paths, `skipped` ones have no stated law."""
+
+    cases: int = 0
+    paths: int = 0
+    skipped: int = 0
+    large: int = 0
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class Way:
+    """What a way in brings: its name, the scope in words, what is not covered, and which cases have no stated law.
+
+    `settings` are the options that differ from their defaults (for replays); `same_depth` keeps the number of drafts
+    while a case is made smaller; `paths` bounds one case; `case` is the only one to run, if given, and `path` the one
+    of its paths to walk through.
+    """
+
+    name: str
+    scope: Callable[[Progress], str]
+    not_covered: str
+    seconds: float
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    skip: Callable[[Case], bool] = lambda case: False
+    paths: int | None = None
+    tries: int = 600
+    same_depth: bool = False
+    case: Case | None = None
+    path: str | None = None
+
+
+def settings_of(
+    *, arrays: str, dtype: str, logits: bool = False, usual_logits: bool = False, in_place: bool = False, **others: Any
+) -> dict[str, Any]:
+    """The options of a check that differ from their defaults, by name."""
+    named = {"arrays": (arrays, "torch"), "dtype": (dtype, "float64"), "logits": (logits, usual_logits)}
+    named["in_place"] = in_place, False
+    return {name: value for name, (value, usual) in named.items() if value != usual} | others
+
+
+def guarded(
+    door: Answering, chance: Chance, call: Callable[[], Any], read: Callable[[Any], Outcome], where: str = ""
+) -> Outcome:
+    """One run of the code under test, and what it returned. What it raises or gives unreadable is a breach."""
+    if isinstance(chance, Watch):
+        call = chance.attached(door, call)
+    try:
+        return read(door.run(chance, call))
+    except Unreadable as error:
+        return None, (Breach("RV406", str(error)),)
+    except RheoVerifyError as error:
+        if error.code == "RV109" or (isinstance(error, (Refused, MisuseError)) and error.code != "RV301"):
+            raise  # a path that does not fit; a refusal
+        row = refused_row(error)
+        return None, (Breach("RV413", where + row) if row else Breach("RV405", f"{where}{error}"),)
+    except Exception as error:  # the code under test may raise anything
+        row = refused_row(error)
+        told = f"{where}it raised {type(error).__name__}: {error}"
+        return None, (Breach("RV413", f"{where}{row}") if row else Breach("RV405", told),)
+
+
+def judge(trial: Trial, dtypes: set[str], limit: int | None = None, rerun: bool = False) -> Judged | None:
+    """Enumerate one case: its findings, and how many paths it has; None when there are more than `limit`.
+
+    `rerun` runs its last path a second time. `dtypes` are the number formats met so far.
+    """
+    tally, last = Tally(), None
+    for path in enumerate_paths(trial.run):
+        tally.add(*path.result, path.probability, path.choices)
+        last = path
+        if limit is not None and tally.paths > limit:
+            return None
+    if rerun and last is not None and not _repeats(trial, last):
+        raise MisuseError(
+            "RV404", "the same choices gave another result: there is randomness that is not answered here"
+        )
+    threshold, found = threshold_for(dtypes), trial.compared(tally.law)
+    return findings(tally, trial.expected(), found, threshold, trial.text(), trial.data()), tally.paths
+
+
+def _repeats(trial: Trial, path: Path[Outcome]) -> bool:
+    """Whether the same choices are asked for again, and give the same."""
+    try:
+        return replay(trial.run, path.choices).result == path.result
+    except InputError:
+        return False
+
+
+def check(
+    way: Way,
+    code: Callable[..., Any],
+    trial: Callable[[Answering, Rebuilder, Case], Trial],
+    cases: Iterable[Case],
+    name: str | None,
+) -> CheckReport:
+    """Check `code`, whose random calls are answered, case by case. Raises as `verifier.check_verifier` does."""
+    with answering(code) as door:
+        rebuilder, last = Rebuilder(code), -_RERUN
+
+        def judged(case: Case, paths: int | None) -> Judged | None:
+            nonlocal last
+            rerun = paths is not None and paths - last >= _RERUN
+            last = paths if rerun and paths is not None else last
+            return judge(trial(door, rebuilder, case), door.dtypes, way.paths, rerun)
+
+        progress, found = search(way, cases, judged)
+        if found:
+            again = trial(door, rebuilder, read(found[0], way))
+            found = by_rank([*found, *broken_contracts(again, found[0], threshold_for(door.dtypes))])
+        warnings = tuple((code_name, remark) for remark, code_name in door.warnings.items())
+        threshold = threshold_for(door.dtypes)
+        answer = report(way, code, progress, found, threshold, warnings, name)
+        if way.case is not None and way.path is not None:
+            last_trial, path = trial(door, rebuilder, way.case), way.path
+            answer = walked(answer, lambda: walk(last_trial, path))
+    return answer
+
+
+def walked(answer: CheckReport, walk: Callable[[], str]) -> CheckReport:
+    """The report with one path walked through. A path that does not fit is an error only while the case is refuted."""
+    try:
+        return replace(answer, walk=walk())
+    except InputError as error:
+        if answer.findings:
+            raise
+        return replace(answer, walk=f"the path is no longer one of this code: {error}\n")
+
+
+def search(
+    way: Way, cases: Iterable[Case], judged: Callable[[Case, int | None], Judged | None]
+) -> tuple[Progress, list[Finding]]:
+    """The first case with findings, made smaller; `judged` is given a case and the number of paths run so far."""
+    started, progress = time.monotonic(), Progress()
+    for case in cases if way.case is None else [way.case]:
+        if time.monotonic() - started > way.seconds:
+            progress.late = True
+            break
+        if way.case is None and way.skip(case):
+            progress.skipped += 1
+            continue
+        answer = judged(case, progress.paths)
+        if answer is None:
+            progress.large += 1
+            continue
+        progress.cases, progress.paths = progress.cases + 1, progress.paths + answer[1]
+        if answer[0]:
+            return progress, answer[0] if way.case else smaller(way, case, answer[0], judged)
+    return progress, []
+
+
+def smaller(
+    way: Way, case: Case, found: list[Finding], judged: Callable[[Case, int | None], Judged | None]
+) -> list[Finding]:
+    """The findings on a smaller case that fails with the same first code."""
+
+    def fails(other: Case) -> list[Finding] | None:
+        if way.skip(other) or (way.same_depth and other.drafts != case.drafts):
+            return None
+        try:
+            answer = judged(other, None)
+        except (RheoVerifyError, InputError):
+            return None
+        return answer[0] if answer and answer[0] and answer[0][0].code == found[0].code else None
+
+    return shrink(case, found, fails, way.tries)
+
+
+def read(finding: Finding, way: Way) -> Case:
+    """The case of a finding."""
+    from rheo_verify.foreign.cases import read_case
+
+    return way.case or read_case(finding.data)
+
+
+def report(
+    way: Way,
+    code: Any,
+    progress: Progress,
+    found: list[Finding],
+    threshold: float,
+    warnings: tuple[tuple[str, str], ...],
+    name: str | None,
+) -> CheckReport:
+    """The answer: VERIFIED only when every case of the scope was run."""
+    inconclusive = progress.late or not progress.cases
+    covered = way.scope(progress) if way.case is None else "this one case"
+    if progress.late:
+        covered += f"; the time limit of {way.seconds:g} s struck after {progress.cases} cases"
+    return CheckReport(
+        name or str(getattr(code, "__name__", type(code).__name__)),
+        way.name,
+        Verdict.REFUTED if found else Verdict.INCONCLUSIVE if inconclusive else Verdict.VERIFIED,
+        covered,
+        progress.cases,
+        progress.paths,
+        threshold,
+        tuple(found),
+        warnings,
+        way.not_covered,
+        tuple(way.settings.items()),
+    )
