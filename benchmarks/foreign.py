@@ -24,7 +24,7 @@ from rheo_verify.foreign.arrays_in_out import Maker
 from rheo_verify.foreign.cases import by_position
 from rheo_verify.foreign.judging import Tally
 from rheo_verify.foreign.state import Rebuilder
-from rheo_verify.foreign.verifier import VerifierCase
+from rheo_verify.foreign.verifier import VerifierTrial
 from rheo_verify.probability.enumeration import enumerate_paths
 from rheo_verify.probability.rationals import ratio
 
@@ -75,7 +75,7 @@ def per_path(arrays: str, verifier: Callable[..., Any]) -> tuple[float, float, f
     """Microseconds per path: bare, answered, whole check."""
     rows = [[tuple(ratio(x, 8) for x in row) for row in table] for table in (P, Q)]
     case, maker = by_position(*rows), Maker(arrays)
-    inputs = VerifierCase(None, None, case, maker)._inputs  # type: ignore[arg-type]
+    inputs = VerifierTrial(None, None, case, maker)._inputs  # type: ignore[arg-type]
     drafts = [(a, b) for a in range(3) for b in range(3)]
     weight = {d: float(case.draft[()][d[0]] * case.draft[d[:1]][d[1]]) for d in drafts}
     bare: dict[Any, tuple[float, float]] = {}
@@ -95,7 +95,7 @@ def per_path(arrays: str, verifier: Callable[..., Any]) -> tuple[float, float, f
                 timed_paths(lambda chance, g=given: door.run(chance, lambda: verifier(*g)), best, lambda path: None)
         with answering(verifier) as door:
             tally = Tally()
-            run = VerifierCase(door, Rebuilder(verifier), case, maker).run
+            run = VerifierTrial(door, Rebuilder(verifier), case, maker).run
             timed_paths(run, whole, lambda path, t=tally: t.add(*path.result, path.probability, path.choices))
     inside = sum(weight[d] * mean(best) for d, best in zip(drafts, answered, strict=True))
     return mean(bare), inside, mean(whole)

@@ -181,6 +181,8 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
         raise InputError("RV106", "--changes, --within, --coins, --batched and --device go with --strata")
     if args.strata is not None and args.way != "coins":
         raise InputError("RV106", "--strata goes with --as coins")
+    if args.strata is not None and (args.certificate or args.path):
+        raise InputError("RV106", "what is integrated has no paths: leave --certificate and --path out")
     if args.way == "verifier":
         return {**common, "logits": args.logits, "scope": Scope.read(args.scope), "in_place": args.in_place}
     if args.way == "sampler":

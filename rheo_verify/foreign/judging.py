@@ -45,14 +45,18 @@ class Tally:
         self, outcome: tuple[int, ...] | None, breaches: Sequence[Breach], probability: Rational, choices: Any
     ) -> None:
         """One path: what it emitted (None if nothing could be read) and what it broke. `choices` names it."""
-        broken = {breach.code: breach for breach in reversed(breaches)}  # a path breaks each contract once
+        broken = {breach.code: breach for breach in reversed(breaches)} if breaches else {}  # each contract once
         numbers = () if isinstance(choices, str) else tuple(choices)
-        self.trail.append(PathRecord(probability, numbers, outcome, tuple(sorted(broken))))
+        self.trail.append(PathRecord(probability, numbers, outcome, tuple(sorted(broken)) if broken else ()))
         if outcome is not None:
             self.law[outcome] = self.law.get(outcome, ZERO) + probability
-            known = self.likeliest.setdefault(outcome, [])
-            if len(known) < _SHOWN or known[-1][0] < probability:
-                self.likeliest[outcome] = sorted([*known, (probability, choices)], key=_falling)[:_SHOWN]
+            known = self.likeliest.get(outcome)
+            if known is None:
+                self.likeliest[outcome] = [(probability, choices)]
+            elif len(known) < _SHOWN or known[-1][0] < probability:
+                known.append((probability, choices))
+                known.sort(key=_falling)
+                del known[_SHOWN:]
         for breach in broken.values():
             mass, message, replay = self.breaches.get(breach.code, (ZERO, breach.message, path_text(choices)))
             self.breaches[breach.code] = (mass + probability, message, replay)

@@ -279,8 +279,9 @@ def _answered(real: Any, current: Callable[[], Noise]) -> Any:
 
 
 def _state(bits: Any) -> Any:
-    """A fingerprint of a bit generator's state: its next raw numbers. It moves on, so no two draws share one."""
-    return (type(bits), bits.random_raw(4).tobytes())
+    """A fingerprint of a bit generator's state: its next 64 bits or more. It moves on, so no two draws share one."""
+    raw = bits.random_raw
+    return (raw(), raw())
 
 
 def _uniforms(noise: Noise, real: Any) -> Any:

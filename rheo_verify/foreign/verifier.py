@@ -22,6 +22,8 @@ from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.laws import Law
 
+_INPUTS = ("target", "draft", "tokens")
+
 
 class VerifierTrial:
     """One verifier on one case: `run(chance)` is one run, with drafts of its own."""
@@ -43,8 +45,9 @@ class VerifierTrial:
             emitted, count = read_tokens(returned)
             breaches = verifier_breaches(case, tokens, emitted, count)
             if not self.in_place:
-                for name, now, before in zip(("target", "draft", "tokens"), given, originals, strict=True):
-                    if not self.maker.same(now, before):
+                same = self.maker.same
+                for name, now, before in zip(_INPUTS, given, originals, strict=True):
+                    if not same(now, before):
                         breaches.append(Breach("RV410", f"{name} was changed in place (drafts {tokens})"))
             return (None if breaches and breaches[0].code == "RV406" else emitted), tuple(breaches)
 

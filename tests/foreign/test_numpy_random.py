@@ -58,7 +58,7 @@ CALLS = {
 def test_counts_and_samples(name: str, generator: Any) -> None:
     call, count = CALLS[name]
     assert paths(lambda: call(generator)) == count
-    agrees_with_samples(lambda: call(generator), 10_000)
+    agrees_with_samples(lambda: call(generator), 5_000)
 
 
 def test_legacy_functions() -> None:
@@ -89,7 +89,7 @@ def test_legacy_functions() -> None:
         lambda: int(np.random.default_rng().integers(1, 3, endpoint=True)),
         lambda: as_tuple(np.random.default_rng().integers([1, 2], [3, 4])),
     ):
-        agrees_with_samples(call, 10_000)
+        agrees_with_samples(call, 5_000)
 
 
 def test_seeds() -> None:
