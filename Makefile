@@ -21,6 +21,7 @@ test: setup ## all tests that `pytest` runs: the fast tier, and the README's tes
 test-models: setup ## the tests that need torch and transformers
 	$(BIN)/pip install --quiet --editable '.[torch,gguf]'
 	$(BIN)/python -m pytest tests/models tests/foreign tests/testing tests/test_rules.py tests/acceptance/test_batches.py
+	$(BIN)/python -m pytest -n auto -m slow tests/foreign
 	$(BIN)/python -m pytest tests/documents -k 'empirical or inspect or precision'
 
 test-proofs: setup ## build and recheck the Rocq proofs (needs coq and mathcomp)
@@ -28,7 +29,7 @@ test-proofs: setup ## build and recheck the Rocq proofs (needs coq and mathcomp)
 	$(MAKE) -C proofs/rocq assumptions
 	$(MAKE) -C proofs/rocq coqchk
 	$(MAKE) -C proofs/rocq mutants
-	$(BIN)/python -m pytest -m slow tests/test_certificates.py tests/test_proofs.py
+	$(BIN)/python -m pytest -n auto -m slow tests/test_certificates.py tests/test_certificate_kinds.py tests/test_proofs.py
 
 test-shells: setup ## completion in bash, zsh and fish (what is not installed is skipped)
 	$(BIN)/python -m pytest tests/test_terminal.py -k 'completes or other_shells'
