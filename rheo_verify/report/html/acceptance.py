@@ -32,7 +32,8 @@ def layer_html(found: words.LayerAnswer, command: str, stopped: str = "") -> str
     head = headline("rheo_verify acceptance", sentence, what)
     shape = f"m = {layer.lead} lead, n = {layer.candidates} candidates of {count(model.vocab, 'token')}, all surviving"
     items: list[tuple[str, Inside]] = [("Scope", f"this layer, in exact rationals. {NO_VERDICT}"), ("Layer", shape)]
-    ended: list[tuple[str, Inside]] = [("But", f"the cycle is not finished: {stopped}")] if stopped else []
+    cut = join(badge(Verdict.INCONCLUSIVE), f" the cycle is not finished: {stopped}")
+    ended: list[tuple[str, Inside]] = [("But", cut)] if stopped else []
     head.append(facts(items + ended + _note(found.tempered)))
     rates: list[tuple[Markup | str, Any]] = [(label, getattr(found.rates, name)) for name, label in words.NAMES.items()]
     caption = "The probability that a drafted token is accepted here."
