@@ -248,7 +248,7 @@ def test_a_batched_kernel_passes_and_its_faults_do_not(kernel: str, dtype: str, 
 
 
 def test_batches_and_single_calls_agree(kernel: str) -> None:
-    from rheo_verify.cli.check import load
+    from rheo_verify.foreign.loading import load
 
     options: dict[str, Any] = {
         "strata": Strata(within=0.1, most=100),
