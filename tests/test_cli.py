@@ -342,10 +342,23 @@ def test_without_gmpy2_the_answers_are_the_same() -> None:
     assert plain.stdout == shell(*flags).stdout != ""
 
 
+MINE = """
+import random
+
+def verify(target, draft, tokens):
+    for place, token in enumerate(tokens):
+        if random.random() * draft[place][token] >= target[place][token]:
+            residual = [max(p - q, 0) for p, q in zip(target[place], draft[place])]
+            return [*tokens[:place], random.choices(range(len(residual)), weights=residual)[0]]
+    return [*tokens, random.choices(range(len(target[-1])), weights=target[-1])[0]]
+"""
+
+
 def test_the_examples_in_the_help_work(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(MINE)
     for command in ("enumerate", "replay", "table1"):
         shown = shell(command, "--help").stdout
         for line in re.findall(r"^  rheo_verify (\S.*)$", shown, re.MULTILINE):
