@@ -22,7 +22,7 @@ def main() -> None:
     two = Workers("loky", jobs=2)
     _seconds(table, two)  # start the processes
     one, both, kept = [], [], []
-    for _ in range(7):
+    for _ in range(15):
         one.append(_seconds(table, Workers("loky", jobs=1)))
         both.append(_seconds(table, two))
         with tempfile.TemporaryDirectory() as directory:

@@ -148,23 +148,23 @@ def _job(table: NodeTable) -> Job:
     """The trees in pieces: some of the unfinished trees of one depth each, with all that they become."""
     question = digest(table.numbers.to_data())
     begun = _begun(question, table.numbers)
-    many = min(MOST_PIECES, max(1, table.trees // TREES_A_PIECE))
-    step = max(1, -(-sum(len(rows.weight) for rows in begun[1]) // many))
-    pieces = [
-        [number, low, min(low + step, len(rows.weight))]
-        for number, rows in enumerate(begun[1])
-        for low in range(0, len(rows.weight), step)
-    ]
+    whole = sum(len(rows.weight) for rows in begun[1])
+    step = -(-whole // min(MOST_PIECES, -(-table.trees // TREES_A_PIECE)))
+    pieces = [[low, min(low + step, whole)] for low in range(0, whole, step)]
     return Job("trees", question, _piece, (question, table.numbers), pieces)
 
 
 def _piece(shared: tuple[str, Numbers], piece: list[int]) -> Data:
     question, numbers = shared
-    number, low, high = piece
+    low, high = piece
     depth, begun = _begun(question, numbers)
-    groups = _Groups(numbers)
-    for rows in _grow(numbers, begun[number].part(slice(low, high)), depth):
-        groups.add(rows)
+    groups, before = _Groups(numbers), 0
+    for rows in begun:
+        some = slice(max(low - before, 0), max(high - before, 0))
+        before += len(rows.weight)
+        if some.start < min(some.stop, len(rows.weight)):
+            for grown in _grow(numbers, rows.part(some), depth):
+                groups.add(grown)
     return groups.to_data()
 
 
