@@ -1,7 +1,7 @@
 """Pieces: two processes against one, and what checkpoints cost, on 9.8 million trees.
 
-Two against one is wall-clock time, so it says something on two idle cores only; the processes are started beforehand. What
-checkpoints cost is processor time.
+Two against one is wall-clock time, so it says something on two idle cores only; the processes are started beforehand.
+What checkpoints cost is processor time.
 """
 
 from __future__ import annotations
