@@ -30,9 +30,8 @@ def main() -> None:
             kept.append(_seconds(table, Workers("loky", jobs=1), Store(directory)))
     (wall, alone), (faster, _), (_, stored) = (map(min, zip(*times, strict=True)) for times in (one, both, kept))
     print(f"9,765,625 trees: one process {wall:.3f} s, two {faster:.3f} s, ratio {wall / faster:.2f}")
-    print(
-        f"  checkpoints: {alone:.3f} s of processor time without, {stored:.3f} s with, {100 * (stored / alone - 1):+.1f} %"
-    )
+    more = 100 * (stored / alone - 1)
+    print(f"  checkpoints: {alone:.3f} s of processor time without, {stored:.3f} s with, {more:+.1f} %")
 
 
 def _seconds(table: NodeTable, workers: Workers, store: Store | None = None) -> tuple[float, float]:
