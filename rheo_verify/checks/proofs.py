@@ -92,21 +92,27 @@ def chosen_claims(names: Sequence[str]) -> list[Any]:
 
 
 def prove(
-    claims: Iterable[Any], level: int | None = None, progress: Callable[[str], None] | None = None
+    claims: Iterable[Any], level: int | None = None, progress: Callable[[str, int, int], None] | None = None
 ) -> Iterator[Proved]:
-    """Check each claim at one level, or at all. Every check runs once, however many claims rest on it."""
+    """Check each claim at one level, or at all. Every check runs once, however many claims rest on it.
+
+    `progress` is told what is checked next, how many checks are done, and how many there are.
+    """
     claims = list(claims)
-    tell = progress or (lambda _: None)
+    tell = progress or (lambda *_: None)
     theorems = sorted({name for claim in claims for name in _theorems(claim)}) if level in (None, 3) else []
-    tell("Rocq: building proofs/rocq" if theorems else "")
+    asked = {(number, check) for claim in claims for number, check, _ in _functions(claim) if level in (None, number)}
+    total = len(asked) + bool(theorems)
+    if theorems:
+        tell("Rocq: building proofs/rocq", 0, total)
     rocq = check_theorems(proofs_folder() / "rocq", theorems) if theorems else {}
     known: dict[tuple[int, str], Step] = {}
     for claim in claims:
         steps = [_rocq_step(name, rocq[name], name not in claim.rocq) for name in _theorems(claim) if name in rocq]
         for number, check, beside in _functions(claim):
             if level in (None, number):
-                tell(check)
                 if (number, check) not in known:
+                    tell(check, len(known) + bool(theorems), total)
                     known[number, check] = _run(number, check)
                 found = known[number, check]
                 steps.append(Step(number, *_fields(found), beside=beside))

@@ -36,6 +36,14 @@ def most_pairs(scope: Scope) -> int:
     return len(scope.shapes) * over
 
 
+def position(search: Search) -> int:
+    """How many of these pairs are behind a search."""
+    scope = search.scope
+    shape, denominator, offset = search.cursor
+    over = [pairs_over(scope.vocab, each) for each in range(1, scope.denominator + 1)]
+    return shape * sum(over) + (sum(over[: denominator - 1]) + offset if not search.ended else 0)
+
+
 def _pieces(scope: Scope) -> Iterator[Data]:
     for shape in range(len(scope.shapes)):
         for denominator in range(1, scope.denominator + 1):

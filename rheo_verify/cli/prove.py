@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from rheo_verify.cli.messages import Loudness, loudness
+from rheo_verify.cli.progress import ProgressBar
 
 EXAMPLES = """examples:
   rheo_verify prove table-1 --level 1
@@ -42,12 +42,8 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.report import proofs as report
     from rheo_verify.report.text import stdout_style
 
-    answers = list(prove(chosen_claims(args.claims), args.level, _progress))
+    with ProgressBar() as bar:
+        answers = list(prove(chosen_claims(args.claims), args.level, bar.update))
     asked = [answer for answer in answers if answer.steps or args.level is None or args.claims]
     sys.stdout.write(report.to_json(asked) if args.json else report.to_text(asked, stdout_style()))
     return Verdict.worst(answer.verdict for answer in asked).exit_code
-
-
-def _progress(what: str) -> None:
-    if sys.stderr.isatty() and loudness() > Loudness.QUIET and what:
-        print(f"\r\033[K{what} …", end="", file=sys.stderr, flush=True)

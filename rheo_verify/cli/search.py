@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from rheo_verify.cli.messages import Loudness, loudness
+from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.cli.settings import add_work_arguments, memory_from, workers_from
 
 EPILOG = """examples:
@@ -49,11 +49,11 @@ def run(args: argparse.Namespace) -> int:
     """Search and report; the exit code is that of "there is no such pair"."""
     from rheo_verify.checks.instances import shapes_of
     from rheo_verify.checks.search import Scope, begin, steps
-    from rheo_verify.checks.search_pieces import search_in_pieces
+    from rheo_verify.checks.search_pieces import most_pairs, position, search_in_pieces
     from rheo_verify.checks.search_state import store, take_up
     from rheo_verify.errors import InputError, LimitReached
     from rheo_verify.limits import Limits
-    from rheo_verify.report.search import progress_line, search_data, search_text
+    from rheo_verify.report.search import search_data, search_text
 
     _check_limit(args.time_limit)
     workers, kept = workers_from(args)
@@ -65,31 +65,27 @@ def run(args: argparse.Namespace) -> int:
         found = take_up(scope, args.state) or found
     before, started, shown = found.seconds, time.monotonic(), 0.0
     limits = Limits(None if args.time_limit is None else started + args.time_limit, memory=memory_from(args))
+    pairs = most_pairs(scope)
     try:
-        for latest in steps(found) if args.state is not None else search_in_pieces(scope, workers, limits, kept):
-            now = time.monotonic() - started
-            found = latest.after(before + now)
-            if args.time_limit is not None and now >= args.time_limit:
-                break
-            if now - shown > 0.2:
-                shown = now
-                _say(progress_line(found))
-                if args.state is not None:
-                    store(found, args.state)
+        with ProgressBar() as bar:
+            for latest in steps(found) if args.state is not None else search_in_pieces(scope, workers, limits, kept):
+                now = time.monotonic() - started
+                found = latest.after(before + now)
+                if args.time_limit is not None and now >= args.time_limit:
+                    break
+                if now - shown > 0.2:
+                    shown = now
+                    bar.update("pairs", position(found), pairs)
+                    if args.state is not None:
+                        store(found, args.state)
     except LimitReached as limit:
         print(f"{limit.message}; what was found so far:", file=sys.stderr)
     except KeyboardInterrupt:
         print("interrupted; what was found so far:", file=sys.stderr)
-    _say("")
     if args.state is not None:
         store(found, args.state)
     print(json.dumps(search_data(found), indent=1) if args.json else search_text(found))
     return found.verdict.exit_code
-
-
-def _say(line: str) -> None:
-    if sys.stderr.isatty() and loudness() > Loudness.QUIET:
-        print(f"\r\033[K{line}", end="", file=sys.stderr, flush=True)
 
 
 def _check_limit(seconds: float | None) -> None:

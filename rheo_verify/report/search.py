@@ -63,12 +63,6 @@ def search_data(search: Search) -> dict[str, Any]:
     }
 
 
-def progress_line(search: Search) -> str:
-    """Where a running search is."""
-    rate = search.total.pairs / search.seconds if search.seconds else 0
-    return f"{_reached(search)}: {search.total.pairs:,} looked at, {search.total.found:,} found, {rate:,.0f} a second"
-
-
 def _headline(search: Search) -> str:
     where = search.scope.where
     if search.verdict is Verdict.REFUTED:

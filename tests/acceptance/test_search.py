@@ -286,3 +286,11 @@ def test_processes_find_the_same(tmp_path: Path) -> None:
     *_, again = search_pieces.search_in_pieces(wanted, Workers(), store=Store(tmp_path))
     assert here == there == again
     assert here.ended
+
+
+def test_position_counts_the_pairs_behind() -> None:
+    wanted = scope("rheo < optimal", 3, 4)
+    seen = [search_pieces.position(now) for now in steps(begin(wanted))]
+    assert seen == sorted(set(seen))
+    assert seen[-1] == search_pieces.most_pairs(wanted)
+    assert search_pieces.position(begin(wanted)) == 0
