@@ -39,7 +39,10 @@ class Case:
     def path(self, probability, drafts, emitted, faults):
         drafts, emitted = tuple(drafts), None if emitted is None else tuple(emitted)
         need(Fraction(probability) > 0 and set(faults) <= CODES, "a path without probability, or an unknown code")
-        need(emitted is not None or {"RV405", "RV406"} & set(faults), "nothing was emitted, and no fault says why")
+        need(
+            emitted is not None or {"RV405", "RV406", "RV413"} & set(faults),
+            "nothing was emitted, and no fault says why",
+        )
         if emitted is not None:
             need(1 <= len(emitted) <= self.length, "an emission of impossible length")
             need(all(0 <= token < self.vocab for token in emitted), "a token outside the vocabulary")

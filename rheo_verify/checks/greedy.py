@@ -19,6 +19,8 @@ from rheo_verify.models.llama import TargetState
 from rheo_verify.models.rows import first_best
 
 Tensor = Any
+ROUNDINGS = 256
+"""Of the largest logit: more than sums of a forward lose in their own number format."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,16 @@ class Close:
 
 @dataclass(frozen=True)
 class GreedyCheck:
-    """rounding: of the target's own forwards; tree_rounding: of the tree's against them; found: see `Close`."""
+    """rounding: of the target's own forwards; tree_rounding: of the tree's against them; found: see `Close`.
+
+    explained: how much of it the number format can explain. Beyond that something else differs between the forwards.
+    """
 
     tokens: int
     rounding: float
     tree_rounding: float
     found: tuple[Close, ...]
+    explained: float
 
     @property
     def bound(self) -> float:
@@ -65,7 +71,9 @@ class GreedyCheck:
 
     @property
     def verdict(self) -> Verdict:
-        """VERIFIED for these tokens, or REFUTED."""
+        """VERIFIED for these tokens, or REFUTED; INCONCLUSIVE where the target differs from itself beyond rounding."""
+        if self.rounding > self.explained:
+            return Verdict.worst([Verdict.INCONCLUSIVE, Verdict.of(not self.faults)])
         return Verdict.of(not self.faults)
 
 
@@ -91,7 +99,8 @@ def greedy_check(
         for position, (gap, emitted, mine) in enumerate(zip(gaps, text[begin:], first_best(own).tolist(), strict=True))
         if gap <= 4 * rounding or emitted != mine
     ]
-    return GreedyCheck(tokens, rounding, float((tree - own).abs().max()), tuple(found))
+    explained = ROUNDINGS * torch.finfo(own.dtype).eps * float(own.abs().max())
+    return GreedyCheck(tokens, rounding, float((tree - own).abs().max()), tuple(found), explained)
 
 
 def _one_at_a_time(live: TorchDecoding, text: Sequence[int], begin: int) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -113,6 +114,8 @@ def run(args: argparse.Namespace) -> int:
     if args.certificate and (args.planted or args.path):
         raise InputError("RV701", "a certificate speaks of one check: leave --planted and --path out")
     if args.planted:
+        if args.code or args.json or args.case or args.jobs or args.backend or args.scheduler or args.checkpoint:
+            raise InputError("RV106", "--planted checks a whole folder and prints a table: leave all other flags out")
         from rheo_verify.foreign.planted import table
 
         with ProgressBar() as bar, telling(bar.update):
@@ -126,9 +129,10 @@ def run(args: argparse.Namespace) -> int:
     if args.path:
         check_path(args.way, args.path)
     code = load(args.code)
-    with keeping(MOST_KEPT) as kept, ProgressBar() as bar, telling(bar.update):
+    keep = keeping(MOST_KEPT) if args.certificate else contextlib.nullcontext()
+    with keep as kept, ProgressBar() as bar, telling(bar.update):
         report = check(code, args)
-    if args.certificate:
+    if kept is not None:
         certificate = paths_certificate(report, kept.cases)
         write(args.certificate, lambda: to_json(certificate), lambda: to_rocq(certificate), certificate.stated())
     if args.html is not None:
@@ -239,7 +243,8 @@ def _paths(code: Any, report: Any, args: argparse.Namespace) -> Any:
     if args.way == "decoder":
         scope, processing = DecoderScope.read(args.scope, args.batch, args.length), _processing(args)
         maker, options = Maker(arrays, args.logits, args.dtype), accepted(code, processing.options())
-        return decoder_paths(code, case, DecoderSetting(maker, processing, scope.length, scope.batch, options))
+        setting = DecoderSetting(maker, processing, scope.length, scope.batch, options, args.in_place)
+        return decoder_paths(code, case, setting)
     return ()
 
 

@@ -148,10 +148,9 @@ class TorchDecoding:
         self.context += emitted
 
     def _rows(self, logits: Any) -> Any:
-        rows = target_rows(logits, self.settings)
-        if bool(rows[:, 0].isnan().any()):
+        if bool(logits.isnan().any()):
             raise InputError("RV608", f"the target's logits are not numbers in {self.pair.target.dtype}")
-        return rows
+        return target_rows(logits, self.settings)
 
     def first_token(self) -> tuple[Any, int]:
         """The target's row at the context and the first token of one cycle there; the context stays. For statistics."""

@@ -20,7 +20,7 @@ from rheo_verify.drafting.expansion import Ints, expand
 from rheo_verify.drafting.node_table import NodeTable, Numbers
 from rheo_verify.drafting.pool import pool_at
 from rheo_verify.drafting.tree import Node, Tree
-from rheo_verify.errors import LimitReached
+from rheo_verify.errors import InputError, LimitReached
 from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.pieces import Job, Store, Workers, results
@@ -33,6 +33,7 @@ ROWS_IN_CACHE = 1 << 14
 TREES_A_PIECE = 1_000_000
 MOST_PIECES = 4096
 MOST_BEGUN = 100_000
+MOST_CLASSES = 2**24
 WORTH_PROCESSES = 50_000_000
 """From so many trees on (some seconds of work), other processes are worth their start where nobody asked for them."""
 
@@ -80,10 +81,12 @@ def enumerate_trees(
             groups.add(rows)
             limits.check("trees", groups.trees, table.trees)
     else:
-        for _, found in results(_job(table), workers, limits, store):
+        for _, found in results(_job(table, limits.memory), workers, limits, store):
             groups.merge(found)
             limits.check("trees", groups.trees, table.trees)
     classes, formed = groups.laws(table.nodes)
+    if groups.trees != table.trees or sum(classes.values()) != 1 or sum(formed.values()) != groups.trees:
+        raise InputError("RV801", "the finished pieces do not add up to all trees: give --checkpoint another directory")
     return AllTrees(classes, groups.trees, formed, groups.not_ancestor_closed, table)
 
 
@@ -144,18 +147,19 @@ def _grow(numbers: Numbers, rows: _Rows, depth: int, until: int | None = None) -
         yield from _grow(numbers, _Rows(best, beam, layer.weight, scales, layer.repeat(group)), depth + 1, until)
 
 
-def _job(table: NodeTable) -> Job:
+def _job(table: NodeTable, memory: int | None) -> Job:
     """The trees in pieces: some of the unfinished trees of one depth each, with all that they become."""
     question = digest(table.numbers.to_data())
     begun = _begun(question, table.numbers)
     whole = sum(len(rows.weight) for rows in begun[1])
     step = -(-whole // min(MOST_PIECES, -(-table.trees // TREES_A_PIECE)))
     pieces = [[low, min(low + step, whole)] for low in range(0, whole, step)]
-    return Job("trees", question, _piece, (question, table.numbers), pieces)
+    return Job("trees", question, _piece, (question, table.numbers, memory), pieces)
 
 
-def _piece(shared: tuple[str, Numbers], piece: list[int]) -> Data:
-    question, numbers = shared
+def _piece(shared: tuple[str, Numbers, int | None], piece: list[int]) -> Data:
+    question, numbers, memory = shared
+    limits = Limits(memory=memory)
     low, high = piece
     depth, begun = _begun(question, numbers)
     groups, before = _Groups(numbers), 0
@@ -165,6 +169,7 @@ def _piece(shared: tuple[str, Numbers], piece: list[int]) -> Data:
         if some.start < min(some.stop, len(rows.weight)):
             for grown in _grow(numbers, rows.part(some), depth):
                 groups.add(grown)
+                limits.check_time()
     return groups.to_data()
 
 
@@ -249,10 +254,13 @@ class _Groups:
             if stage == len(self._stages):
                 self._stages.append(Codes())
             numbers = self._stages[stage].of(keys.view(np.uint64).reshape(-1))
-            if len(self._stages[stage].keys) >= 2**24:
-                raise LimitReached("RV202", "more than 16 million classes", f"{self.trees:,} trees were enumerated")
+            self._check_classes(len(self._stages[stage].keys))
             used, stage = used + len(some), stage + 1
         return numbers
+
+    def _check_classes(self, number: int) -> None:
+        if number >= MOST_CLASSES:
+            raise LimitReached("RV202", "more than 16 million classes", f"{self.trees:,} trees were enumerated")
 
     def _add_up(self, cells: Ints, weights: Ints) -> tuple[Ints, Ints, Any]:
         """The distinct cells, their rows' number and exact sum of weights.
@@ -286,6 +294,7 @@ class _Groups:
         for row, formed, weights in data["classes"]:
             number = self._merged.setdefault(tuple(row), len(self._rows))
             if number == len(self._rows):
+                self._check_classes(number)
                 self._rows.append(tuple(row))
                 self._sums.append({})
                 self._formed.append(0)

@@ -216,7 +216,7 @@ def smaller(
             return None
         try:
             answer = judged(other, None)
-        except (RheoVerifyError, InputError):
+        except RheoVerifyError:
             return None
         return answer[0] if answer and answer[0] and answer[0][0].code == found[0].code else None
 
@@ -240,7 +240,7 @@ def report(
     name: str | None,
 ) -> CheckReport:
     """The answer: VERIFIED only when every case of the scope was run."""
-    inconclusive = progress.late or not progress.cases
+    inconclusive = progress.late or progress.large or not progress.cases
     covered = way.scope(progress) if way.case is None else "this one case"
     if progress.late:
         covered += f"; the time limit of {way.seconds:g} s struck after {progress.cases} cases"

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rheo_verify.errors import InputError, RheoVerifyError
+from rheo_verify.errors import RheoVerifyError
 from rheo_verify.foreign.judging import Breach, path_text
 from rheo_verify.foreign.reports import Finding
 from rheo_verify.foreign.watching import Asked, Drawn, Event, Tested, Used, Watched, watch, wrong_with
@@ -57,7 +57,7 @@ def broken_contracts(trial: Trial, finding: Finding, threshold: float) -> list[F
     for path in itertools.islice(enumerate_paths(trial.run), MOST_PATHS):
         try:
             events = watch(trial, path.choices)[0].events
-        except (RheoVerifyError, InputError):
+        except RheoVerifyError:
             continue
         for breach in {b.code: b for b in broken_on_path(trial, events, 100 * threshold)}.values():
             mass, message, name = found.get(breach.code, (ZERO, breach.message, path_text(path.choices)))
@@ -141,7 +141,7 @@ def _tested(cycle: Cycle, trial: Watched, event: Tested, tolerance: Rational) ->
     for other in cycle.waiting:
         for law in (other.law, first.law):
             theirs = ratio(other, law)
-            if theirs is not None and theirs == theirs and abs(theirs - event.threshold) <= tolerance and theirs < 1:
+            if theirs is not None and abs(theirs - event.threshold) <= tolerance and theirs < 1:
                 order = " ".join(str(each.token) for each in cycle.drawn)
                 return Breach(
                     "RV412", f"drafts drawn in the order {order}; {event.line} tests {other.token} before {draft.token}"

@@ -85,11 +85,12 @@ def paths_certificate(report: CheckReport, kept: Iterable[Evidence]) -> PathsCer
         chosen = [it for it in chosen if it.data == report.findings[0].data and it.findings][-1:]
     if not chosen or sum(len(it.paths) for it in chosen) > MOST_PATHS:
         raise InputError("RV702", f"the certificate would be too large to recheck: more than {MOST_PATHS:,} paths")
-    cases = tuple(_claim(it, report.way) for it in chosen)
+    threshold = max(it.threshold for it in chosen)  # what holds below a smaller one holds below this one
+    cases = tuple(_claim(it, report.way, threshold) for it in chosen)
     return PathsCertificate(report.name, report.way, report.verdict, report.scope, report.cases, cases)
 
 
-def _claim(it: Evidence, way: str) -> CaseClaim:
+def _claim(it: Evidence, way: str, threshold: float) -> CaseClaim:
     target = _rows(it.expected, _vocab(it, way))
     case = read_case(it.data) if way == "verifier" else None
     return CaseClaim(
@@ -101,7 +102,7 @@ def _claim(it: Evidence, way: str) -> CaseClaim:
         draft={} if case is None else dict(case.draft),
         paths=it.paths,
         total_variation=it.total_variation,
-        threshold=exact(str(Fraction(repr(it.threshold)))),
+        threshold=exact(str(Fraction(repr(threshold)))),
         findings=it.findings,
     )
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from rheo_verify.errors import InputError
 from rheo_verify.foreign.decoder import DecoderScope, check_decoder
 from rheo_verify.foreign.loading import load_file
 from rheo_verify.foreign.processing import PROCESSING, Processing
@@ -56,8 +57,12 @@ def golden(report: CheckReport) -> dict[str, Any]:
 
 
 def kinds(folder: str) -> Iterator[tuple[str, str]]:
-    """The files of a folder in order: name and path."""
-    for entry in sorted(os.listdir(folder)):
+    """The files of a folder in order: name and path. Raises `InputError` RV120."""
+    try:
+        entries = sorted(os.listdir(folder))
+    except OSError as error:
+        raise InputError("RV120", f"--planted {folder}: cannot be read ({error.strerror or error})") from None
+    for entry in entries:
         if entry.endswith(".py"):
             yield entry[:-3], os.path.join(folder, entry)
 

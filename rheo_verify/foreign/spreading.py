@@ -1,14 +1,17 @@
 """The cases of one check in pieces, done by several processes or kept from an earlier run.
 
-Each piece runs its cases up to the first that fails, or cannot be run; the first of these, in the order of the cases,
-is then run here again, made smaller and reported, as if nobody else had been at work.
+Each piece runs its cases up to the first that fails, or cannot be run. From the first of these on, in the order of the
+cases, they are run here, as if nobody else had been at work: what others say of a failing case is never believed, and
+what they say of the cases before it only if they ran the very code that is here.
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import os
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -93,19 +96,22 @@ def run_elsewhere(cases: Iterable[Case], seconds: float) -> tuple[Progress, Iter
     workers = Workers() if few and spread.workers.backend == "loky" else spread.workers
     if spread.store is None and workers.backend == "serial":
         return Progress(), listed
-    question = [spread.where, spread.way, repr(sorted(spread.options.items())), sources(spread.where)]
+    made_of = sources(spread.where)
+    question = [spread.where, spread.way, repr(sorted(spread.options.items())), sys.version, made_of]
     pieces = [[low, min(low + CASES_A_PIECE, len(listed))] for low in range(0, len(listed), CASES_A_PIECE)]
     job = Job("cases", question, _piece, (spread.where, spread.way, dict(spread.options)), pieces)
     progress = Progress()
     try:
         for piece, found in results(job, workers, Limits(time.monotonic() + seconds), spread.store):
+            if not _unchanged(found["made_of"]):
+                return progress, listed[piece[0] :]
             progress.cases, progress.paths = progress.cases + found["cases"], progress.paths + found["paths"]
             progress.skipped, progress.large = progress.skipped + found["skipped"], progress.large + found["large"]
             progress.dtypes.update(found["dtypes"])
             for remark, code in found["warnings"]:
                 progress.warnings.setdefault(remark, code)
             if found["fails"] is not None:
-                return progress, [listed[piece[0] + found["fails"]]]
+                return progress, listed[piece[0] + found["fails"] :]
     except LimitReached:
         progress.late = True
     return progress, []
@@ -164,23 +170,51 @@ def _piece(shared: tuple[str, str, dict[str, Any]], piece: list[int]) -> Data:
         CHECKS[way](load(where), **options)
     finally:
         _PART.reset(token)
-    return part.found
+    return {**part.found, "made_of": sources(where)}
 
 
-def sources(where: str) -> str:
-    """A digest of the code under test: every module that is loaded from its folder or the working directory.
+def sources(where: str) -> dict[str, dict[str, str]]:
+    """What the code under test is made of, as far as it is loaded: its files with their digests, libraries' versions.
 
-    Libraries count by their version only.
+    files: every module outside the standard library, site-packages and this package, and the file that `where` names.
     """
-    code = load(where)
-    own = Path(getattr(sys.modules.get(code.__module__), "__file__", None) or ".").resolve().parent
-    folders = {own, Path.cwd().resolve()}
-    package = Path(foreign.__file__).resolve().parent.parent
-    found = hashlib.sha256(sys.version.encode())
-    for name, module in sorted(sys.modules.items()):
-        path = Path(getattr(module, "__file__", None) or os.devnull).resolve()
-        if name in ("numpy", "torch", "transformers"):
-            found.update(f"{name} {getattr(module, '__version__', '')}".encode())
-        elif "site-packages" not in path.parts and package not in path.parents and folders & set(path.parents):
-            found.update(path.name.encode() + path.read_bytes())
-    return found.hexdigest()
+    load(where)
+    place = where.rpartition(":")[0]
+    files = {os.path.realpath(place)} if place.endswith(".py") else set()
+    libraries = set()
+    for name, module in list(sys.modules.items()):
+        path = Path(os.path.realpath(getattr(module, "__file__", None) or os.devnull))
+        if {"site-packages", "dist-packages"} & set(path.parts):
+            libraries.add(name.partition(".")[0])
+        elif not {_STANDARD, _PACKAGE} & set(path.parents):
+            files.add(str(path))
+    known = importlib.metadata.packages_distributions()
+    names = {each for library in libraries for each in known.get(library, ())}
+    return {
+        "files": {path: digest for path in sorted(files) if (digest := _digest(path))},
+        "libraries": {name: importlib.metadata.version(name) for name in sorted(names)},
+    }
+
+
+_STANDARD = Path(os.path.realpath(sysconfig.get_paths()["stdlib"]))
+_PACKAGE = Path(os.path.realpath(foreign.__file__)).parent.parent
+
+
+def _digest(path: str) -> str | None:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError:
+        return None
+
+
+def _unchanged(made_of: Mapping[str, Mapping[str, str]]) -> bool:
+    """Whether a piece was run on the code that is here: also on what was loaded only while it ran."""
+    files = all(_digest(path) == digest for path, digest in made_of["files"].items())
+    return files and all(_version(name) == version for name, version in made_of["libraries"].items())
+
+
+def _version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 Data: TypeAlias = Any
@@ -28,10 +31,17 @@ class Job:
     pieces: Sequence[Data]
 
     def key(self, piece: Data) -> str:
-        """The address of a piece's result: a digest of all that it depends on, this version of the project included."""
-        from rheo_verify import __version__
+        """The address of a piece's result: a digest of all that it depends on, the source of this project included."""
+        return digest([self.name, _own_source(), self.question, piece])
 
-        return digest([self.name, __version__, self.question, piece])
+
+@cache
+def _own_source() -> str:
+    folder = Path(__file__).parent.parent
+    found = hashlib.sha256(sys.version.encode())
+    for path in sorted(folder.rglob("*.py")):
+        found.update(str(path.relative_to(folder)).encode() + path.read_bytes())
+    return found.hexdigest()
 
 
 def digest(data: Data) -> str:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rheo_verify.errors import InputError, RheoVerifyError
+from rheo_verify.errors import InputError
 from rheo_verify.limits import Limits
 from rheo_verify.pieces.job import Data, Job
 from rheo_verify.pieces.store import Store
@@ -99,6 +99,7 @@ def _elsewhere(job: Job, executors: _Executors, limits: Limits, store: Store | N
     waiting = deque(enumerate(job.pieces))
     running: dict[Future[Data], tuple[int, Data]] = {}
     finished: dict[int, Data] = {}
+    failed: dict[int, Exception] = {}
     turn, deaths, broken = 0, 0, False
 
     def room() -> bool:
@@ -112,19 +113,22 @@ def _elsewhere(job: Job, executors: _Executors, limits: Limits, store: Store | N
                 if known is not None:
                     finished[number] = known
                 else:
-                    running[executors.current.submit(job.do, job.shared, piece)] = (number, piece)
-            if running and turn not in finished:
+                    try:
+                        running[executors.current.submit(job.do, job.shared, piece)] = (number, piece)
+                    except BrokenExecutor:
+                        waiting.appendleft((number, piece))
+                        broken = True
+            if running and turn not in finished and turn not in failed:
                 wait(running, timeout=_LOOK_AT_THE_CLOCK, return_when=FIRST_COMPLETED)
                 limits.check_time()
             for future in [future for future in running if future.done()]:
                 number, piece = running.pop(future)
                 try:
                     result = future.result()
-                except RheoVerifyError:
-                    raise
                 except Exception as error:
                     if not _died(error):
-                        raise
+                        failed[number] = error
+                        continue
                     deaths += 1
                     if deaths > MOST_DEATHS * executors.ahead:
                         raise InputError("RV803", f"workers died again and again, last at piece {number}") from error
@@ -137,7 +141,10 @@ def _elsewhere(job: Job, executors: _Executors, limits: Limits, store: Store | N
             if broken and not running:
                 executors.renew()
                 broken = False
+            if turn in failed:
+                raise failed[turn]
             while turn in finished:
+                deaths = 0
                 yield job.pieces[turn], finished.pop(turn)
                 turn += 1
     finally:

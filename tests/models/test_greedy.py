@@ -63,15 +63,17 @@ def test_a_wrong_mask_is_no_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_counts_as_near() -> None:
     near, far = Close(3, 0.03, 7, 8), Close(5, 0.05, 7, 8)
-    found = GreedyCheck(9, 0.01, 0.01, (near, far))
+    found = GreedyCheck(9, 0.01, 0.01, (near, far), 0.02)
     assert (found.near_ties, found.faults, found.verdict) == ((near,), (far,), Verdict.REFUTED)
-    assert GreedyCheck(9, 0.01, 0.01, (near,)).verdict is Verdict.VERIFIED
+    assert GreedyCheck(9, 0.01, 0.01, (near,), 0.02).verdict is Verdict.VERIFIED
+    assert GreedyCheck(9, 0.01, 0.01, (near,), 0.005).verdict is Verdict.INCONCLUSIVE
+    assert GreedyCheck(9, 0.01, 0.01, (near, far), 0.005).verdict is Verdict.REFUTED
 
 
 def test_the_command_lists_near_ties(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
     from rheo_verify.checks import empirical
 
-    answer = GreedyCheck(9, 0.01, 0.01, (Close(3, 0.03, 7, 8), Close(4, 0.0, 5, 5)))
+    answer = GreedyCheck(9, 0.01, 0.01, (Close(3, 0.03, 7, 8), Close(4, 0.0, 5, 5)), 0.02)
     monkeypatch.setattr(empirical, "greedy_check", lambda live, tokens, progress: answer)
     flags = {"tokens": 2, "draws": 0, "contexts": 4, "m": 1, "k": 3, "depth": 1, "budget": 3, "greedy": 9}
     small = [word for flag, value in flags.items() for word in (f"--{flag}", str(value))]
@@ -81,7 +83,7 @@ def test_the_command_lists_near_ties(monkeypatch: pytest.MonkeyPatch, capsys: An
     assert "near-ties 2 (two best logits closer than 4 x 1.0e-02" in text
     assert "token 4: gap 3.0e-02 <= 4.0e-02; differs: 7, the target's own is 8" in text
     assert "token 5: gap 0.0e+00 <= 4.0e-02; both take 5" in text
-    answer = GreedyCheck(9, 0.01, 0.01, (Close(3, 0.5, 7, 8),))
+    answer = GreedyCheck(9, 0.01, 0.01, (Close(3, 0.5, 7, 8),), 0.02)
     assert run(["empirical", *small, "--json"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert (data["verdict"], data["greedy"]["verdict"]) == ("REFUTED", "REFUTED")
