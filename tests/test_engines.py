@@ -26,6 +26,7 @@ from rheo_verify.drafting.size import expanded_contexts, most_nodes, most_trees
 from rheo_verify.drafting.tree import Node
 from rheo_verify.drafting.validity import why_not_lazy
 from rheo_verify.models.model import Model, context_free
+from rheo_verify.models.random_tables import random_model
 from rheo_verify.models.table_file import model_from_data
 from rheo_verify.probability.distributions import distribution
 from rheo_verify.probability.enumeration import enumerate_paths, law_of
@@ -180,6 +181,16 @@ def test_weights_that_do_not_fit_machine_words() -> None:
         assert found.classes == law_of(lambda chance, m=model, d=design: tuple(build_then_prune(chance, m, (), d)))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_trees_of_more_nodes_than_a_key_holds(seed: int) -> None:
+    """Twelve nodes, eight to a 64-bit key: rows that differ before, behind, or on both sides of the border."""
+    model = random_model(4, seed)
+    design = TreeDesign(lead=1, pool=3, beam=3, depth=2, budget=12)
+    found = enumerate_trees(model, (), design)
+    assert found.classes == law_of(lambda chance: tuple(build_then_prune(chance, model, (), design)))
+    assert len(found.classes) == found.trees == 81
+
+
 @given(instances(most=200), st.integers(1, 50), st.integers(1, 50))
 def test_chunks_do_not_matter(instance: tuple[Model, TreeDesign], rows: int, cached: int) -> None:
     model, design = instance
@@ -189,6 +200,7 @@ def test_chunks_do_not_matter(instance: tuple[Model, TreeDesign], rows: int, cac
         patch.setattr(all_trees_module, "ROWS_IN_CACHE", cached)
         pieces = enumerate_trees(model, (), design)
     assert (pieces.classes, pieces.formed, pieces.trees) == (whole.classes, whole.formed, whole.trees)
+    assert pieces.table.trees == whole.table.trees == whole.trees
 
 
 @pytest.mark.parametrize(

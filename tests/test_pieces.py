@@ -8,13 +8,14 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 
-from rheo_verify.drafting import all_trees
+from rheo_verify.drafting import all_trees, expansion
 from rheo_verify.drafting.all_trees import enumerate_trees
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.errors import InputError, LimitReached
@@ -67,6 +68,32 @@ def test_a_killed_worker_loses_nothing(tmp_path: Path) -> None:
     job = numbered("deaths", die_once, str(tmp_path), 40)
     assert [result for _, result in results(job, LOKY)] == list(range(40))
     assert (tmp_path / "died").exists()
+
+
+def test_workers_that_die_while_nothing_is_asked_of_them() -> None:
+    from joblib.externals.loky import get_reusable_executor
+
+    found = results(numbered("squares", square, 1, 100), LOKY)
+    first = next(found)
+    time.sleep(1)
+    for process in list(get_reusable_executor(max_workers=2)._processes.values()):
+        os.kill(process.pid, signal.SIGKILL)
+    time.sleep(0.5)
+    assert [first, *found] == [(i, i * i) for i in range(100)]
+
+
+def late_or_wrong(shared: None, piece: int) -> int:
+    if piece == 5:
+        raise InputError("RV106", "piece 5 is wrong")
+    time.sleep(0.2 if piece == 0 else 0)
+    return piece
+
+
+def test_an_error_waits_for_its_turn() -> None:
+    found = results(numbered("late", late_or_wrong, None, 20), Workers("loky", jobs=3))
+    assert list(islice(found, 5)) == [(piece, piece) for piece in range(5)]
+    with pytest.raises(InputError, match="piece 5 is wrong"):
+        next(found)
 
 
 def test_workers_that_always_die_are_given_up() -> None:
@@ -139,12 +166,25 @@ def test_trees_in_pieces_are_all_trees(instance: tuple[Model, TreeDesign]) -> No
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(all_trees, "TREES_A_PIECE", 7)
         patch.setattr(all_trees, "MOST_BEGUN", 12)
+        patch.setattr(expansion, "ROWS_AT_ONCE", 5)
         all_trees._KNOWN.clear()
         pieces = enumerate_trees(model, (), design, workers=Workers("loky", jobs=1))
         all_trees._KNOWN.clear()
     assert (pieces.classes, pieces.formed, pieces.trees) == (whole.classes, whole.formed, whole.trees)
     assert list(pieces.classes) == list(whole.classes)
     assert pieces.not_ancestor_closed == whole.not_ancestor_closed
+
+
+def test_pieces_that_do_not_add_up_are_refused(tmp_path: Path) -> None:
+    """Whole and well-formed, at the right address, but not what this program would have written there."""
+    model, design, store = random_model(4, 0), TreeDesign(depth=2), Store(tmp_path)
+    table = all_trees.node_table(model, (), design)
+    job = all_trees._job(table, None)
+    for wrong in ({"trees": 0}, {"classes": []}):
+        for piece in job.pieces:
+            store.put(job, piece, {**job.do(job.shared, piece), **wrong})
+        with pytest.raises(InputError, match=r"RV801.*do not add up"):
+            enumerate_trees(model, (), design, store=store)
 
 
 def test_processes_form_the_same_trees(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,3 +74,35 @@ def test_what_one_process_must_do(capsys: pytest.CaptureFixture[str], tmp_path: 
     number, _, error = answer(capsys, SOUND, tmp_path, "--jobs", "2", "--certificate", str(tmp_path / "c.json"))
     assert number == 2
     assert "are done by one process" in error
+
+
+ELSEWHERE = SOUND.replace("weights=residual", "weights=residual if os.getpid() == HERE else target[place]").replace(
+    "import random", "import os\nimport random\n\nHERE = {here}"
+)
+
+
+def test_what_fails_elsewhere_alone_ends_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A case that fails in another process only is run again here, and so are all after it."""
+    code = ELSEWHERE.replace("{here}", str(os.getpid()))
+    here = answer(capsys, code, tmp_path)
+    assert here[0] == 0
+    assert answer(capsys, code, tmp_path, "--jobs", "2") == here
+
+
+def test_what_is_loaded_later_counts_too(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Code that imports its neighbour while it runs: the neighbour changes, and nothing that was kept is believed."""
+    code = SOUND.replace("    for place", "    from neighbour import law\n    for place").replace(
+        "weights=residual", "weights=law(residual, target[place])"
+    )
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    kept = ("--jobs", "1", "--checkpoint", str(tmp_path / "kept"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(folder))
+        for body, number in (("residual", 0), ("target", 1), ("residual", 0)):
+            (folder / "neighbour.py").write_text(f"def law(residual, target):\n    return {body}\n")
+            sys.modules.pop("neighbour", None)
+            importlib.invalidate_caches()
+            shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+            assert answer(capsys, code, tmp_path, *kept)[0] == number
+        sys.modules.pop("neighbour", None)
