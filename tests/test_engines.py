@@ -191,6 +191,12 @@ def test_trees_of_more_nodes_than_a_key_holds(seed: int) -> None:
     assert len(found.classes) == found.trees == 81
 
 
+def test_trees_are_counted_across_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same three parents are met in many chunks."""
+    monkeypatch.setattr(expansion_module, "ROWS_AT_ONCE", 50)
+    assert all_trees_module.node_table(random_model(6, 0), (), TreeDesign()).trees == 5**7
+
+
 @given(instances(most=200), st.integers(1, 50), st.integers(1, 50))
 def test_chunks_do_not_matter(instance: tuple[Model, TreeDesign], rows: int, cached: int) -> None:
     model, design = instance

@@ -175,6 +175,18 @@ def test_trees_in_pieces_are_all_trees(instance: tuple[Model, TreeDesign]) -> No
     assert pieces.not_ancestor_closed == whole.not_ancestor_closed
 
 
+def test_a_piece_reaches_across_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """81 unfinished trees in many chunks, in pieces of a few."""
+    model, design = random_model(4, 0), TreeDesign(depth=3)
+    whole = enumerate_trees(model, (), design)
+    monkeypatch.setattr(all_trees, "TREES_A_PIECE", 300)
+    monkeypatch.setattr(expansion, "ROWS_AT_ONCE", 10)
+    all_trees._KNOWN.clear()
+    pieces = enumerate_trees(model, (), design, workers=Workers("loky", jobs=1))
+    assert (pieces.classes, pieces.formed, pieces.trees) == (whole.classes, whole.formed, whole.trees)
+    all_trees._KNOWN.clear()
+
+
 def test_pieces_that_do_not_add_up_are_refused(tmp_path: Path) -> None:
     """Whole and well-formed, at the right address, but not what this program would have written there."""
     model, design, store = random_model(4, 0), TreeDesign(depth=2), Store(tmp_path)
