@@ -102,8 +102,8 @@ class EProcess:
     def _learn(self, seen: Seen, rows: list[Array | None], times: int) -> None:
         """Add `times` this row's Kullback-Leibler information and total variation of every tilt at every weight.
 
-        Past the first thousands of tokens one in sixteen speaks for all. Of a large vocabulary all but the likeliest
-        tokens are one here, which can only understate both.
+        Past the first thousands of tokens one in sixteen speaks for all: an estimate, on either side. Of a large
+        vocabulary all but the likeliest tokens are one here, which can only understate both.
         """
         order = np.argsort(-seen.p)[:_LEARNED] if len(seen.p) > _LEARNED else np.flatnonzero(seen.p > 0)
         p = _lumped(seen.p, order)

@@ -64,6 +64,7 @@ def test_what_comes_with_it_is_there(python: Path) -> None:
     proof = call(command, "prove", "table-1", "--level", "1", cwd=here)
     assert proof.returncode == 0, proof.stdout
     doctor = call(command, "doctor", cwd=here)
+    assert doctor.returncode == 0, doctor.stdout
     assert "all that is needed is there" in doctor.stdout, doctor.stdout
     where = "import rheo_verify, pathlib; print(pathlib.Path(rheo_verify.__file__).with_name('py.typed').exists())"
     assert call(python, "-c", where, cwd=here).stdout.strip() == "True"
