@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -36,5 +37,13 @@ def write(path: str, to_json: Callable[[], str], to_rocq: Callable[[], str], sco
         Path(path).write_text(written, "utf-8")
     except OSError as error:
         raise InputError("RV703", f"--certificate {path}: cannot be written ({error.strerror or error})") from None
-    how = f"coqc {path}" if path.endswith(".v") else f"python proofs/check_certificate.py {path}"
+    how = f"coqc {path}" if path.endswith(".v") else f"python {_checker()} {path}"
     note(f"certificate{scope} written; recheck it with: {how}")
+
+
+def _checker() -> str:
+    """The checker beside the proofs of this installation, as it can be called from here."""
+    from rheo_verify.checks.proofs import proofs_folder
+
+    path = proofs_folder() / "check_certificate.py"
+    return os.path.relpath(path) if path.is_relative_to(os.getcwd()) else str(path)

@@ -128,9 +128,10 @@ def run(args: argparse.Namespace) -> int:
         raise InputError("RV106", "--path needs --case")
     if args.path:
         check_path(args.way, args.path)
-    code = load(args.code)
+    with contextlib.redirect_stdout(sys.stderr):
+        code = load(args.code)
     keep = keeping(MOST_KEPT) if args.certificate else contextlib.nullcontext()
-    with keep as kept, ProgressBar() as bar, telling(bar.update):
+    with contextlib.redirect_stdout(sys.stderr), keep as kept, ProgressBar() as bar, telling(bar.update):
         report = check(code, args)
     if kept is not None:
         certificate = paths_certificate(report, kept.cases)
@@ -158,7 +159,8 @@ def check(code: Any, args: argparse.Namespace) -> Any:
     workers, store = settings.workers_from(args)
     if args.way == "coins" or args.certificate or args.case:
         if args.jobs or args.backend or args.scheduler or store:
-            raise InputError("RV106", "coins, --certificate and --case are done by one process: leave --jobs … out")
+            why = "--as coins" if args.way == "coins" else "--certificate" if args.certificate else "--case"
+            raise InputError("RV106", f"{why} is for one process: leave --jobs, --backend and --checkpoint out")
         return _by_strata(code, args) if args.strata is not None else CHECKS[args.way](code, **options, **one)
     with spreading(Spread(args.code, args.way, options, workers, store)):
         return CHECKS[args.way](code, **options, **one)

@@ -33,6 +33,23 @@ def check_output(flag: str, path: str | None) -> None:
         raise _cannot(flag, path, error) from None
 
 
+def check_distinct(args: argparse.Namespace) -> None:
+    """Raises `InputError` RV122 where an output would overwrite what the command reads, or another output."""
+    taken: dict[str, str] = {}
+    code = str(getattr(args, "code", None) or "").rpartition(":")[0]
+    given = {"--model": getattr(args, "model", None), "--case": getattr(args, "case", None), "the code": code}
+    for name, path in given.items():
+        if isinstance(path, str) and os.path.isfile(path):
+            taken[os.path.realpath(path)] = name
+    for name in ("html", "svg", "certificate", "plot", "state"):
+        path = getattr(args, name, None)
+        if isinstance(path, str) and path and (os.path.isfile(path) or not os.path.exists(path)):
+            real = os.path.realpath(path)
+            if real in taken:
+                raise InputError("RV122", f"--{name} {path}: would overwrite {taken[real]}; name another file")
+            taken[real] = f"what --{name} writes"
+
+
 def write_output(flag: str, path: str, written: str) -> None:
     """Write a file and say so on stderr. Raises `InputError` RV122."""
     try:

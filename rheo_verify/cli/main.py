@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import rheo_verify
 from rheo_verify.cli import messages
-from rheo_verify.cli.files import write_unfinished
+from rheo_verify.cli.files import check_distinct, write_unfinished
 from rheo_verify.cli.messages import add_message_arguments
 from rheo_verify.cli.output import NARROW, steady_output, terminal_width
 from rheo_verify.errors import LimitReached, RheoVerifyError
@@ -84,6 +84,10 @@ def parser() -> argparse.ArgumentParser:
 
 def run(argv: Sequence[str] | None = None) -> int:
     """Parse and run one command; the exit code (see EXIT_CODES)."""
+    if sys.stdout is None:
+        if sys.stderr is not None:
+            print("rheo_verify: the output cannot be written: stdout is closed", file=sys.stderr)
+        return 2
     with steady_output() as out:
         given = sys.argv[1:] if argv is None else list(argv)
         args = parser().parse_args(given)
@@ -99,6 +103,7 @@ def run(argv: Sequence[str] | None = None) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     try:
+        check_distinct(args)
         code: int = args.run(args)
         sys.stdout.flush()
         return code
@@ -119,7 +124,7 @@ def _run(args: argparse.Namespace) -> int:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # nothing but a verdict may end a command with 0 or 1
         import traceback
 
         traceback.print_exc()

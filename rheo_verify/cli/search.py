@@ -47,7 +47,7 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Search and report; the exit code is that of "there is no such pair"."""
-    from rheo_verify.checks.instances import shapes_of
+    from rheo_verify.checks.instances import check_grid, shapes_of
     from rheo_verify.checks.search import Scope, begin, steps
     from rheo_verify.checks.search_pieces import most_pairs, position, search_in_pieces
     from rheo_verify.checks.search_state import store, take_up
@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
     workers, kept = workers_from(args)
     if args.state is not None and args.checkpoint is not None:
         raise InputError("RV106", "--state and --checkpoint exclude each other: give one of them")
+    check_grid(args.vocab, args.denominator)
     scope = Scope(args.where, args.vocab, args.denominator, shapes_of(args.vocab, args.m, args.k), args.largest)
     found = begin(scope)
     if args.state is not None:

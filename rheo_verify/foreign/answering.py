@@ -48,7 +48,7 @@ class Answering:
             else:
                 with self.mode:
                     result = call()
-        except Exception:
+        except (Exception, SystemExit, GeneratorExit):
             if noise.failure is not None:
                 raise noise.failure from None
             raise

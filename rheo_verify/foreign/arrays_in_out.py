@@ -33,7 +33,11 @@ class Maker:
 
             self.numpy = numpy
         if kind == "torch":
-            import torch
+            try:
+                import torch
+            except ModuleNotFoundError:
+                message = "arrays are torch's unless --arrays says numpy or list, and torch is not installed"
+                raise InputError("RV600", f"{message}: pip install torch") from None
 
             self.torch = torch
             self._float = getattr(torch, dtype)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from rheo_verify.checks.verdict import Verdict
-from rheo_verify.errors import InputError, MisuseError, RheoVerifyError
+from rheo_verify.errors import InputError, LimitReached, MisuseError, RheoVerifyError
 from rheo_verify.foreign.answering import Answering, answering
 from rheo_verify.foreign.arrays_in_out import Unreadable
 from rheo_verify.foreign.cases import Case
@@ -95,20 +96,24 @@ def guarded(
     except Unreadable as error:
         return None, (Breach("RV406", str(error)),)
     except RheoVerifyError as error:
-        if error.code == "RV109" or (isinstance(error, (Refused, MisuseError)) and error.code != "RV301"):
+        stops = isinstance(error, (Refused, MisuseError, LimitReached)) and error.code != "RV301"
+        if error.code == "RV109" or stops:
             raise  # a path that does not fit; a refusal
         row = refused_row(error)
         return None, (Breach("RV413", where + row) if row else Breach("RV405", f"{where}{error}"),)
-    except Exception as error:  # the code under test may raise anything
+    except (Exception, SystemExit, GeneratorExit) as error:  # the code under test may raise anything
         row = refused_row(error)
         told = f"{where}it raised {type(error).__name__}: {error}"
         return None, (Breach("RV413", f"{where}{row}") if row else Breach("RV405", told),)
 
 
-def judge(trial: Trial, dtypes: set[str], limit: int | None = None, rerun: bool = False) -> Judged | None:
+def judge(
+    trial: Trial, dtypes: set[str], limit: int | None = None, rerun: bool = False, until: float = math.inf
+) -> Judged | None:
     """Enumerate one case: its findings, and how many paths it has; None when there are more than `limit`.
 
-    `rerun` runs its last path a second time. `dtypes` are the number formats met so far.
+    `rerun` runs its last path a second time. `dtypes` are the number formats met so far. Raises `LimitReached` RV201
+    after `until`, in seconds of `time.monotonic()`: a case may have paths without end.
     """
     tally, last = Tally(), None
     for path in enumerate_paths(trial.run):
@@ -116,6 +121,8 @@ def judge(trial: Trial, dtypes: set[str], limit: int | None = None, rerun: bool 
         last = path
         if limit is not None and tally.paths > limit:
             return None
+        if time.monotonic() > until:
+            raise LimitReached("RV201", "the time limit was reached", f"{tally.paths} paths of one case")
     if rerun and last is not None and not _repeats(trial, last):
         raise MisuseError(
             "RV404", "the same choices gave another result: there is randomness that is not answered here"
@@ -145,13 +152,13 @@ def check(
     if part is None and way.case is None:
         begun, left = run_elsewhere(cases, way.seconds)
     with answering(code) as door:
-        rebuilder, last = Rebuilder(code), -_RERUN
+        rebuilder, last, until = Rebuilder(code), -_RERUN, time.monotonic() + way.seconds
 
         def judged(case: Case, paths: int | None) -> Judged | None:
             nonlocal last
             rerun = paths is not None and paths - last >= _RERUN
             last = paths if rerun and paths is not None else last
-            return judge(trial(door, rebuilder, case), door.dtypes, way.paths, rerun)
+            return judge(trial(door, rebuilder, case), door.dtypes, way.paths, rerun, until)
 
         if part is not None:
             run_part(part, way.skip, judged, door)
@@ -161,6 +168,7 @@ def check(
         progress, found = search(way, left, judged, begun)
         if found:
             again = trial(door, rebuilder, read(found[0], way))
+            _same_again(again, found, door)
             found = by_rank([*found, *broken_contracts(again, found[0], threshold_for(door.dtypes))])
         warnings = tuple((code_name, remark) for remark, code_name in door.warnings.items())
         threshold = threshold_for(door.dtypes)
@@ -169,6 +177,17 @@ def check(
             last_trial, path = trial(door, rebuilder, way.case), way.path
             answer = walked(answer, lambda: walk(last_trial, path))
     return answer
+
+
+def _same_again(trial: Trial, found: list[Finding], door: Answering) -> None:
+    """Raises `MisuseError` RV404 unless the case, enumerated once more, shows the same faults as probably."""
+    answer = judge(trial, door.dtypes)
+    if answer is None or {(it.code, it.probability) for it in answer[0]} != {(it.code, it.probability) for it in found}:
+        raise MisuseError(
+            "RV404",
+            "the same case gave other findings when run again: there is randomness, or state that "
+            "outlives a run, that is not answered here",
+        )
 
 
 def walked(answer: CheckReport, walk: Callable[[], str]) -> CheckReport:
@@ -196,7 +215,11 @@ def search(
         if way.case is None and way.skip(case):
             progress.skipped += 1
             continue
-        answer = judged(case, progress.paths)
+        try:
+            answer = judged(case, progress.paths)
+        except LimitReached:
+            progress.late = True
+            break
         if answer is None:
             progress.large += 1
             continue

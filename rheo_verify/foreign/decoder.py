@@ -19,7 +19,7 @@ from rheo_verify.foreign.checking import Outcome, Way, check, guarded, settings_
 from rheo_verify.foreign.judging import Breach, target_law
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.reports import CheckReport
-from rheo_verify.foreign.scope import read_fields
+from rheo_verify.foreign.scope import check_seconds, read_fields
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.toy import ToyModel
 from rheo_verify.foreign.watching import Watch
@@ -45,6 +45,11 @@ class DecoderScope:
     seed: int = 0
     paths: int = 20_000
     seconds: float = 600.0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.random <= 10**6:
+            raise InputError("RV106", f"a scope needs random in 0…1,000,000, not {self.random}")
+        check_seconds(self.seconds)
 
     @staticmethod
     def names() -> tuple[str, ...]:

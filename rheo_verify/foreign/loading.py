@@ -53,7 +53,7 @@ def _importing(what: str, folder: str) -> Iterator[None]:
     sys.path.insert(0, folder)
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError("RV121", f"{what} cannot be imported ({type(error).__name__}: {error})") from None
     finally:
         if folder in sys.path:

@@ -29,6 +29,8 @@ _FULL, _QUICK = Scope(denominator=4, random=60), Scope(denominator=2, random=6)
 def check_planted(path: str, quick: bool = False) -> CheckReport:
     """Check one file the way its header says; `quick` makes the scope smaller."""
     module = load_file(path)
+    if getattr(module, "WAY", None) not in ("verifier", "sampler", "decoder") or not hasattr(module, module.WAY):
+        raise InputError("RV121", f"{path}: a planted fault says WAY = verifier, sampler or decoder, and defines that")
     way, options = module.WAY, dict(getattr(module, "OPTIONS", {}))
     processing = Processing(**{name: options.pop(name) for name in PROCESSING if name in options})
     scope = {name: options.pop(name) for name in _SCOPE if name in options}
@@ -62,6 +64,8 @@ def kinds(folder: str) -> Iterator[tuple[str, str]]:
         entries = sorted(os.listdir(folder))
     except OSError as error:
         raise InputError("RV120", f"--planted {folder}: cannot be read ({error.strerror or error})") from None
+    if not any(entry.endswith(".py") for entry in entries):
+        raise InputError("RV120", f"--planted {folder}: there is no Python file")
     for entry in entries:
         if entry.endswith(".py"):
             yield entry[:-3], os.path.join(folder, entry)

@@ -27,8 +27,13 @@ class Scope:
     seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        if not (2 <= self.vocab <= 4 and 1 <= self.denominator <= 12 and 1 <= self.drafts <= 4 and self.random >= 0):
-            raise InputError("RV106", "a scope needs vocab in 2…4, denominator in 1…12, drafts in 1…4, random >= 0")
+        if not (
+            2 <= self.vocab <= 4 and 1 <= self.denominator <= 12 and 1 <= self.drafts <= 4 and 0 <= self.random <= 10**6
+        ):
+            raise InputError(
+                "RV106", "a scope needs vocab in 2…4, denominator in 1…12, drafts in 1…4, random in 0…1,000,000"
+            )
+        check_seconds(self.seconds)
 
     @staticmethod
     def names() -> tuple[str, ...]:
@@ -56,6 +61,12 @@ class Scope:
             sizes = f"{drafts} drafts, 2 to {self.random_vocab} tokens"
             parts.append(f"{self.random} random cases (seed {self.seed}, {sizes}, rows by context)")
         return "; ".join(parts)
+
+
+def check_seconds(seconds: float) -> None:
+    """Raises `InputError` RV106 unless it is a time."""
+    if not 0 < seconds < 10**9:
+        raise InputError("RV106", f"a scope needs a positive number of seconds, not {seconds:g}")
 
 
 _NAMED = {

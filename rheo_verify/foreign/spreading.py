@@ -7,6 +7,7 @@ what they say of the cases before it only if they ran the very code that is here
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import os
@@ -167,7 +168,8 @@ def _piece(shared: tuple[str, str, dict[str, Any]], piece: list[int]) -> Data:
     part = _Part(piece[0], piece[1])
     token = _PART.set(part)
     try:
-        CHECKS[way](load(where), **options)
+        with contextlib.redirect_stdout(sys.stderr):
+            CHECKS[way](load(where), **options)
     finally:
         _PART.reset(token)
     return {**part.found, "made_of": sources(where)}

@@ -164,10 +164,11 @@ def _executor(workers: Workers) -> Iterator[_Executors]:
     from joblib.externals.loky import get_reusable_executor
 
     count = workers.count
+    made = _Executors(lambda: get_reusable_executor(max_workers=count, timeout=60, reuse=True), 2 * count)
     try:
-        yield _Executors(lambda: get_reusable_executor(max_workers=count, timeout=60, reuse=True), 2 * count)
+        yield made
     except BaseException:
-        get_reusable_executor(max_workers=count).shutdown(wait=False, kill_workers=True)
+        made.current.shutdown(wait=False, kill_workers=True)
         raise
 
 

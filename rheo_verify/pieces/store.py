@@ -22,6 +22,8 @@ class Store:
     """A directory of finished pieces; many questions may share it. Raises `InputError` RV801 on what is not its own."""
 
     def __init__(self, directory: str | Path) -> None:
+        if not str(directory):
+            raise InputError("RV801", "--checkpoint needs the name of a directory")
         self.directory = Path(directory)
         mark = self.directory / MARK
         try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from rheo_verify.errors import MisuseError
+from rheo_verify.errors import LimitReached, MisuseError
 from rheo_verify.probability.laws import Law, collect
 from rheo_verify.probability.rationals import ONE, Rational, ratio
 
@@ -41,6 +41,10 @@ def positive_branches(weights: Sequence[Any]) -> list[tuple[int, Any]]:
     return [(index, ratio(weight, mass)) for index, weight in enumerate(weights) if weight > 0]
 
 
+MOST_CHOICES = 10_000
+"""Of one path: a loop that ends only by chance has a path without end."""
+
+
 class _Enumerator:
     """A `Chance` that follows a script of choices and remembers the branches it left open."""
 
@@ -54,6 +58,8 @@ class _Enumerator:
     def choose(self, weights: Sequence[Any]) -> int:
         position = self.position
         if position == len(self.taken):
+            if position == MOST_CHOICES:
+                raise LimitReached("RV202", f"a path has more than {MOST_CHOICES:,} random choices", "")
             self.branches.append(positive_branches(weights)[::-1])
             self.sizes.append(len(weights))
             self._take()

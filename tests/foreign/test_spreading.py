@@ -73,7 +73,7 @@ def test_a_time_limit_is_inconclusive(capsys: pytest.CaptureFixture[str], tmp_pa
 def test_what_one_process_must_do(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     number, _, error = answer(capsys, SOUND, tmp_path, "--jobs", "2", "--certificate", str(tmp_path / "c.json"))
     assert number == 2
-    assert "are done by one process" in error
+    assert "--certificate is for one process" in error
 
 
 ELSEWHERE = SOUND.replace("weights=residual", "weights=residual if os.getpid() == HERE else target[place]").replace(
