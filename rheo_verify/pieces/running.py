@@ -168,7 +168,8 @@ def _executor(workers: Workers) -> Iterator[_Executors]:
     try:
         yield made
     except BaseException:
-        made.current.shutdown(wait=False, kill_workers=True)
+        loky: Any = made.current
+        loky.shutdown(wait=False, kill_workers=True)
         raise
 
 
