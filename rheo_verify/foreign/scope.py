@@ -64,9 +64,9 @@ class Scope:
 
 
 def check_seconds(seconds: float) -> None:
-    """Raises `InputError` RV106 unless it is a time."""
-    if not 0 < seconds < 10**9:
-        raise InputError("RV106", f"a scope needs a positive number of seconds, not {seconds:g}")
+    """Raises `InputError` RV106 unless it is a length of time."""
+    if not 0 <= seconds < 10**9:
+        raise InputError("RV106", f"a scope needs a number of seconds, 0 or more, not {seconds:g}")
 
 
 _NAMED = {
