@@ -20,7 +20,7 @@ from rheo_verify.drafting.best_first import best_first
 from rheo_verify.drafting.build_then_prune import build_then_prune
 from rheo_verify.drafting.codes import Codes
 from rheo_verify.drafting.design import TreeDesign
-from rheo_verify.drafting.networks import keep_smallest, merge_smallest
+from rheo_verify.drafting.networks import merge_smallest
 from rheo_verify.drafting.pool import outcomes_at, pool_at
 from rheo_verify.drafting.size import expanded_contexts, most_nodes, most_trees
 from rheo_verify.drafting.tree import Node
@@ -126,13 +126,6 @@ def test_lazy_growth_repairs_a_broken_proxy_silently() -> None:
     model, design = model_from_data(case), _design(case, "adhoc-1/4")
     assert enumerate_trees(model, (), design).classes != classes_of(grow_prefixes(model, (), design))
     assert "constant proxy" in (why_not_lazy(design, model) or "")
-
-
-@given(st.lists(st.lists(st.integers(0, 20), min_size=7, max_size=7), min_size=1, max_size=16), st.integers(1, 20))
-def test_sorting_networks(rows: list[list[int]], kept: int) -> None:
-    columns = [np.array(column) for column in rows]
-    expected = np.sort(np.stack(columns), axis=0)[:kept]
-    assert np.array_equal(np.stack(keep_smallest(columns, kept)), expected)
 
 
 @given(st.integers(0, 7), st.integers(0, 7), st.integers(1, 14), st.integers(0, 10**6))

@@ -1,4 +1,4 @@
-"""Sorting networks over columns: many short rows sorted at once, each comparison one vector operation."""
+"""Merging networks over columns: many short rows merged at once, each comparison one vector operation."""
 
 from __future__ import annotations
 
@@ -19,25 +19,9 @@ class Network(NamedTuple):
 
 
 @cache
-def sorting(size: int, kept: int) -> Network:
-    """Sorts `size` columns and keeps the `kept` smallest: one column merged into the others at a time, by halves."""
-    return _live(*_sorted(list(range(size))), kept)
-
-
-@cache
 def merging(left: int, right: int, kept: int) -> Network:
     """Merges `left` ascending columns with the `right` ascending ones after them and keeps the `kept` smallest."""
     return _live(*_merged(list(range(left)), list(range(left, left + right))), kept)
-
-
-def _sorted(columns: list[int]) -> tuple[list[tuple[int, int]], list[int]]:
-    if len(columns) < 2:
-        return [], columns
-    middle = (len(columns) + 1) // 2
-    before, left = _sorted(columns[:middle])
-    beside, right = _sorted(columns[middle:])
-    after, order = _merged(left, right)
-    return before + beside + after, order
 
 
 def _merged(left: list[int], right: list[int]) -> tuple[list[tuple[int, int]], list[int]]:
@@ -68,13 +52,11 @@ def _live(comparators: list[tuple[int, int]], order: list[int], kept: int) -> Ne
     return Network(tuple(reversed(needed)), tuple(order[:kept]))
 
 
-def keep_smallest(columns: Sequence[Column], kept: int) -> list[Column]:
-    """The `kept` smallest entries of every row, ascending. `columns[i][row]`; fewer columns are all kept."""
-    return _run(sorting(len(columns), kept), list(columns))
-
-
 def merge_smallest(left: Sequence[Column], right: Sequence[Column], kept: int) -> list[Column]:
-    """The same of two sets of columns that are ascending in every row already. Shapes may broadcast."""
+    """The `kept` smallest entries of every row, ascending, of two sets of columns that are ascending in every row.
+
+    `left[i][row]`, `right[i][row]`; fewer columns are all kept. Shapes may broadcast.
+    """
     return _run(merging(len(left), len(right), kept), [*left, *right])
 
 
