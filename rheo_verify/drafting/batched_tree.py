@@ -53,15 +53,18 @@ def batched_tree(
 
     K is at most the support and V'. Raises `InputError` RV608 when logits are not numbers.
     """
+    import torch
+
     drafting = _Drafting(chance, design, settings, to_target, vocab)
-    drafting.expand(root, None)
-    for _ in range(1, design.depth):
-        scores = drafting.depths[-1].scores
-        beam = _first(scores, design.beam).sort().values
-        drafting.beams.append(beam)
-        tokens = drafting.depths[-1].tokens[beam]
-        drafting.expand(step(tokens, beam // design.pool), scores[beam, None])
-    return drafting.pruned()
+    with torch.inference_mode():
+        drafting.expand(root, None)
+        for _ in range(1, design.depth):
+            scores = drafting.depths[-1].scores
+            beam = _first(scores, design.beam).sort().values
+            drafting.beams.append(beam)
+            tokens = drafting.depths[-1].tokens[beam]
+            drafting.expand(step(tokens, beam // design.pool), scores[beam, None])
+        return drafting.pruned()
 
 
 def _first(scores: Tensor, count: int) -> Tensor:
@@ -100,7 +103,7 @@ class _Drafting:
             rows = ranked_rows(logits, pool, self.settings.dtype, rest=False)
             ids, factors, drawn = rows.ids, rows.ranking, None
         else:
-            rows = ranked_rows(logits, self.settings.support, self.settings.dtype)
+            rows = ranked_rows(logits, self.settings.support, self.settings.dtype, rest=self.design.lead > 0)
             ids, factors, drawn = self._draw(rows)
         scores = factors if above is None else above * factors
         self.depths.append(_Depth(logits, rows, self.to_target[ids].flatten(), scores.flatten(), drawn))
@@ -109,18 +112,20 @@ class _Drafting:
         """Sample a token for each of n rows: draft ids and factors [n, K], and what was drawn [n]."""
         import torch
 
-        lead, pool, temperature = self.design.lead, self.design.pool, self.settings.temperature
-        cumulative = rows.sampling_weights(temperature)[:, lead:].cumsum(-1, dtype=torch.float64)
+        lead, pool, temperature, q = self.design.lead, self.design.pool, self.settings.temperature, rows.ranking
+        cumulative = _below(rows.sampling_weights(temperature), lead).cumsum(-1, dtype=torch.float64)
         drawn = self.chance.choose_rows(cumulative)
+        columns = _columns(rows.ids.shape[1], lead, pool, q.device).index_select(0, drawn)
+        factors = q.gather(1, columns)
         if lead:
-            tail = cumulative[:, -1:] if temperature == 1 else rows.ranking[:, lead:].sum(-1, keepdim=True)
-            tail = tail if rows.rest is None else tail + rows.rest
-            proxy = torch.minimum(rows.ranking[:, lead - 1 : lead], tail)
+            tail = cumulative[:, -1] if temperature == 1 else q[:, lead:].sum(-1)
+            proxy = torch.minimum(q[:, lead - 1], tail if rows.rest is None else tail + rows.rest[:, 0])
         else:
-            proxy = rows.ranking[:, :1] + float(self.design.epsilon)
-        columns = _columns(rows.ids.shape[1], lead, pool, drawn.device)[drawn]
-        factors = torch.cat((rows.ranking, proxy), 1).gather(1, columns[:, pool:])
-        return rows.ids.gather(1, columns[:, :pool]), factors, drawn
+            proxy = q[:, 0] + float(self.design.epsilon)
+        if temperature != 1:  # at 1 a row without mass below the lead has the same factor either way: 0
+            proxy = torch.where(drawn < cumulative.shape[1], proxy, factors[:, lead])
+        factors.select(1, lead).copy_(proxy)
+        return rows.ids.gather(1, columns), factors, drawn
 
     def pruned(self) -> Drafted:
         """Keep the R best nodes and bring them back: two transfers."""
@@ -183,15 +188,16 @@ def _paths(beams: list[list[int]], tokens: list[list[int]], pool: int) -> list[l
     return paths
 
 
+def _below(weights: Tensor, lead: int) -> Tensor:
+    return weights[:, lead:] if lead else weights
+
+
 @cache
 def _columns(support: int, lead: int, pool: int, device: Any) -> Tensor:
-    """[S-m+1, 2 K]: by the outcome of the draw, the ranks of the slots; then the same with column S, the proxy's, at m.
+    """The ranks of the slots by the outcome of the draw, [S-m+1, K].
 
     The last row is for a context whose q-hat has no mass outside the lead: no slot is sampled there.
     """
     import torch
 
-    ranks = [*rank_pools(support, lead, pool), rank_pools(support, pool, pool)[0]]
-    table = torch.tensor(ranks, device=device).repeat(1, 2)
-    table[:-1, pool + lead] = support
-    return table
+    return torch.tensor([*rank_pools(support, lead, pool), rank_pools(support, pool, pool)[0]], device=device)

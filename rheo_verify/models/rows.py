@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from rheo_verify.errors import InputError
 from rheo_verify.probability.sparse import SparseRow
 
@@ -59,6 +61,10 @@ def stable_top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     if vocab <= max(512, 4 * count):
         best, ids = values.sort(dim=-1, descending=True, stable=True)
         return best[:, :count], ids[:, :count]
+    rising = _above_the_edge(values, count) if values.device.type == "cpu" else None
+    if rising is not None:
+        best, order = values.gather(-1, rising).sort(dim=-1, descending=True, stable=True)
+        return best, rising.gather(-1, order)
     best, ids, crossing = _top(values, count)
     best, ids = _by_id(best, ids)
     if bool(crossing.any()):
@@ -69,6 +75,21 @@ def stable_top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
         places = kept.nonzero()[:, 1].view(len(rows), count)
         best[rows], ids[rows] = _by_id(some.gather(-1, places), places)
     return best, ids
+
+
+def _above_the_edge(values: Tensor, count: int) -> Tensor | None:
+    """The ids of the `count` best of each row, rising; None where a tie crosses the edge. On a CPU: NumPy's partition.
+
+    "Not below" and not "at least": a NaN counts, so that no row has fewer than `count` and the sum tells.
+    """
+    import torch
+
+    kind = values.dtype if values.dtype in (torch.float32, torch.float64) else torch.float32
+    array = values.detach().to(kind).numpy()
+    rows, vocab = array.shape
+    edge = np.partition(array, vocab - count, axis=-1)[:, vocab - count, None]
+    places = np.flatnonzero(np.logical_not(array < edge))
+    return torch.from_numpy(places % vocab).view(rows, count) if len(places) == rows * count else None
 
 
 def _top(values: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -130,16 +151,16 @@ def ranked_rows(logits: Tensor, count: int, dtype: str = "float64", *, rest: boo
     """From a head's logits [n, V']; `rest` (costs a pass) may be left out where nothing reads it."""
     import torch
 
-    wide = logits.to(getattr(torch, dtype))
-    best, ids = stable_top(wide, count)
-    top = best[:, :1]
-    if best.shape[1] == wide.shape[1]:
-        weight = torch.exp(best - top)
-        return RankedRows(best, ids, weight / weight.sum(-1, keepdim=True), None)
-    weight = torch.exp(wide - top)
-    whole = weight.sum(-1, keepdim=True)
-    left = weight.scatter_(-1, ids, 0).sum(-1, keepdim=True) / whole if rest else None
-    return RankedRows(best, ids, torch.exp(best - top) / whole, left)
+    kind = getattr(torch, dtype)
+    widens = torch.promote_types(logits.dtype, kind) == kind  # then it keeps the order: ranked as they are
+    best, ids = stable_top(logits if widens else logits.to(kind), count)
+    best = best.to(kind)
+    if best.shape[1] == logits.shape[1]:
+        return RankedRows(best, ids, torch.softmax(best, -1), None)
+    whole = torch.softmax(logits, -1, dtype=kind)
+    ranking = whole.gather(-1, ids)
+    left = whole.scatter_(-1, ids, 0).sum(-1, keepdim=True) if rest else None
+    return RankedRows(best, ids, ranking, left)
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ class TorchChance:
         self.generator = np.random.default_rng(seed)
         self._elsewhere = SampleChance(self.generator)
         self._ahead: Any = None
+        self._used = 0
 
     def choose(self, weights: Sequence[Any]) -> int:
         """See `Chance`."""
@@ -46,21 +47,21 @@ class TorchChance:
         """See `RowChance`. Nothing is brought back from the device."""
         import torch
 
-        last = cumulative[:, -1:]
-        points = last * self._uniforms(last)
+        points = cumulative[:, -1:] * self._uniforms(cumulative)
         # Right of the point, which lies below the whole mass: a token of weight zero is never hit.
         return torch.searchsorted(cumulative, points, right=True).view(-1)
 
     def _uniforms(self, like: Any) -> Any:
-        """One number of [0, 1) for each entry of `like` [n, 1], on its device: drawn and sent ahead, many at a time."""
+        """One number of [0, 1) for each row of `like`, [n, 1], on its device: drawn and sent ahead, many at a time."""
         import torch
 
-        count = like.shape[0]
-        if self._ahead is None or self._ahead.shape[0] < count or self._ahead.device != like.device:
+        count, ahead = like.shape[0], self._ahead
+        if ahead is None or ahead.shape[0] < self._used + count or ahead.device != like.device:
             drawn = np.minimum(self.generator.random((max(count, 1024), 1)), _BELOW_ONE)
-            self._ahead = torch.from_numpy(drawn).to(like.device)
-        taken, self._ahead = self._ahead[:count], self._ahead[count:]
-        return taken
+            ahead, self._used = torch.from_numpy(drawn).to(like.device), 0
+            self._ahead = ahead
+        self._used += count
+        return ahead.narrow(0, self._used - count, count)
 
     def _choose_tensor(self, weights: Any) -> int:
         import torch
