@@ -8,11 +8,13 @@ token and stop at will. The average of several e-processes is one too: it is wha
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from rheo_verify.checks.batched_tilts import Measured
 from rheo_verify.checks.tilts import STRATA, TILTS, Seen, in_stratum
 
 Array = np.ndarray[Any, Any]
@@ -68,6 +70,29 @@ class EProcess:
         for alpha in alphas:
             if now >= -math.log(alpha) and alpha not in self.found_at:
                 self.found_at[alpha] = self.tokens
+
+    def see_all(self, batch: Sequence[Seen], numbers: Measured, alphas: tuple[float, ...]) -> None:
+        """The same for many tokens at once, whose `numbers` are `batched_tilts.measured`'s."""
+        possible = numbers.probability > 0
+        bets = np.array([[in_stratum(seen, stratum) for stratum in range(len(STRATA))] for seen in batch])
+        bets = bets[:, _STRATUM] & possible[:, None]
+        with np.errstate(divide="ignore"):
+            gains = np.where(bets, np.log((1 - _WEIGHT) + _WEIGHT * numbers.ratios[:, _TILT]), 0)
+        wealth = np.cumsum(np.vstack((self.wealth, gains)), axis=0)[1:]
+        top = wealth.max(1)
+        now = top + np.log(np.exp(wealth - top[:, None]).mean(1))
+        for alpha in alphas:
+            reached = np.flatnonzero(possible & (now >= -math.log(alpha)))
+            if len(reached) and alpha not in self.found_at:
+                self.found_at[alpha] = self.tokens + 1 + int(reached[0])
+        if not possible.all():
+            self.impossible = self.impossible or self.tokens + 1 + int(np.argmin(possible))
+        for seen, chance in zip(batch, possible, strict=True):
+            self.tokens += 1
+            if chance and (self.tokens <= _LEARNED_FIRST or self.tokens % _LEARNED_EVERY == 0):
+                times = 1 if self.tokens <= _LEARNED_FIRST else _LEARNED_EVERY
+                self._learn(seen, [tilt.row(seen) for tilt in TILTS], times)
+        self.wealth, self.highest = wealth[-1].copy(), max(self.highest, float(now.max()))
 
     @property
     def log_wealth(self) -> float:

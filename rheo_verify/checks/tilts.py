@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+TOP_P = 0.9
 
 
 @dataclass(frozen=True)
@@ -34,11 +35,12 @@ class Seen:
 
 @dataclass(frozen=True)
 class Tilt:
-    """A named alternative, with the weights w of its bets."""
+    """A named alternative, with the weights w of its bets. `power`: it is p to this power, normalised."""
 
     name: str
     row: Callable[[Seen], Array | None]
     weights: tuple[float, ...]
+    power: float | None = None
 
 
 def _inside(count: int | None) -> Callable[[Seen], Array | None]:
@@ -64,8 +66,8 @@ def _outside(count: int | None) -> Callable[[Seen], Array | None]:
     return row
 
 
-def _temperature(power: float) -> Callable[[Seen], Array | None]:
-    return lambda seen: _normalised(seen.p**power)
+def _temperature(name: str, power: float, weights: tuple[float, ...]) -> Tilt:
+    return Tilt(name, lambda seen: _normalised(seen.p**power), weights, power)
 
 
 def _top_p(mass: float) -> Callable[[Seen], Array | None]:
@@ -94,11 +96,11 @@ TILTS = (
     Tilt("drafted tokens too seldom", _outside(None), (0.05, 0.2, 0.6)),
     Tilt("best draft too often", _inside(1), (0.05, 0.2, 0.6)),
     Tilt("best draft too seldom", _outside(1), (0.05, 0.2, 0.6)),
-    Tilt("colder", _temperature(1.25), (0.5, 1.0)),
-    Tilt("much colder", _temperature(2.0), (0.3, 0.9)),
-    Tilt("hotter", _temperature(0.8), (0.5, 1.0)),
-    Tilt("much hotter", _temperature(0.5), (0.3, 1.0)),
-    Tilt("cut to top-p 0.9", _top_p(0.9), (0.2, 0.9)),
+    _temperature("colder", 1.25, (0.5, 1.0)),
+    _temperature("much colder", 2.0, (0.3, 0.9)),
+    _temperature("hotter", 0.8, (0.5, 1.0)),
+    _temperature("much hotter", 0.5, (0.3, 1.0)),
+    Tilt(f"cut to top-p {TOP_P}", _top_p(TOP_P), (0.2, 0.9)),
     Tilt("drawn from the draft", _draft, (0.05, 0.2, 0.6)),
 )
 STRATA = ("everywhere", "where drafts were tested", "where none was")

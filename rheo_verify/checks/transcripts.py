@@ -13,15 +13,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from rheo_verify.checks.batched_tilts import measured
 from rheo_verify.checks.eprocess import BETS, EProcess
 from rheo_verify.checks.tilts import Seen
-from rheo_verify.checks.uniformity import Uniformity, transform
+from rheo_verify.checks.uniformity import Uniformity
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError
 
@@ -29,6 +31,8 @@ KEYS = ("id", "token", "logprobs", "rest", "drafts", "leaf")
 TOLERANCE = 1e-3
 LONGEST_LINE = 2**24
 _MOST_REPORTED = 20
+BATCH, BATCH_BYTES = 64, 2**20
+"""At most so many lines, or the line that exceeds so many bytes, are taken in together."""
 
 
 @dataclass
@@ -117,35 +121,63 @@ def audit_file(path: str | Path, audit: Audit, *, strict: bool = False, every: i
 
 
 def _read(file: BinaryIO, path: str, audit: Audit, strict: bool, every: int) -> Iterator[int]:
-    while line := file.readline(LONGEST_LINE):
-        whole = line.endswith(b"\n")
-        if not whole and len(line) < LONGEST_LINE and not _parses(line):
-            return
-        while not whole and len(line) >= LONGEST_LINE:
-            rest = file.readline(LONGEST_LINE)
-            audit.offset += len(rest)
-            whole = not rest or rest.endswith(b"\n")
-        audit.offset += len(line)
-        audit.lines += 1
-        if line.strip():
-            _take(line, f"{path}: line {audit.lines}", audit, strict)
-        if audit.lines % every == 0:
-            yield audit.offset
-
-
-def _take(line: bytes, where: str, audit: Audit, strict: bool) -> None:
+    batch = _Batch(audit)
     try:
-        seen = read_line(line, where)
-    except InputError as error:
-        if strict:
-            raise
-        audit.broken += 1
-        if len(audit.faults) < _MOST_REPORTED:
-            audit.faults.append(error.message)
-        return
-    audit.process.see(seen, (audit.level / 2,))
-    uniform = float(np.random.default_rng([audit.seed, audit.lines]).random())
-    audit.by_target.see(transform(seen.p, seen.emitted, np.argsort(-seen.p, kind="stable"), uniform))
+        while line := file.readline(LONGEST_LINE):
+            size, whole = len(line), line.endswith(b"\n")
+            if not whole and size < LONGEST_LINE and not _parses(line):
+                return
+            while not whole and len(line) >= LONGEST_LINE:
+                rest = file.readline(LONGEST_LINE)
+                size += len(rest)
+                whole = not rest or rest.endswith(b"\n")
+            batch.add(line, size, path, strict)
+            here = (audit.lines + len(batch.lines)) % every == 0
+            if here or len(batch.lines) >= BATCH or batch.size >= BATCH_BYTES:
+                batch.flush()
+            if here:
+                yield audit.offset
+    finally:
+        batch.flush()
+
+
+class _Batch:
+    """Lines that are read and not yet taken into account: `audit` has nothing of them before `flush`."""
+
+    def __init__(self, audit: Audit) -> None:
+        self.audit = audit
+        self.lines: list[Seen | str | None] = []
+        self.size = 0
+
+    def add(self, line: bytes, size: int, path: str, strict: bool) -> None:
+        """Read a line of `size` bytes; with `strict` one that cannot be used is counted and raised."""
+        seen: Seen | str | None = None
+        try:
+            if line.strip():
+                seen = read_line(line, f"{path}: line {self.audit.lines + len(self.lines) + 1}")
+        except InputError as error:
+            if strict:
+                raise
+            seen = error.message
+        self.lines.append(seen)
+        self.size += size
+
+    def flush(self) -> None:
+        """Take them in, all or, when interrupted, none."""
+        audit, lines = self.audit, self.lines
+        places = [place for place, it in enumerate(lines) if isinstance(it, Seen)]
+        batch = [it for it in lines if isinstance(it, Seen)]
+        faults = [it for it in lines if isinstance(it, str)]
+        process, by_target = deepcopy((audit.process, audit.by_target))
+        if batch:
+            numbers = measured(batch)
+            stream = np.random.Generator(np.random.PCG64(audit.seed).advance(audit.lines))
+            uniform = stream.random(len(lines))[places]
+            process.see_all(batch, numbers, (audit.level / 2,))
+            by_target.see_all((numbers.below + uniform * numbers.probability) / numbers.total)
+        kept = audit.faults + faults[: max(0, _MOST_REPORTED - len(audit.faults))]
+        audit.process, audit.by_target, audit.faults, audit.broken = process, by_target, kept, audit.broken + len(faults)
+        audit.lines, audit.offset, self.lines, self.size = audit.lines + len(lines), audit.offset + self.size, [], 0
 
 
 def _parses(line: bytes) -> bool:
@@ -173,13 +205,16 @@ def read_line(line: bytes, where: str) -> Seen:
     if not isinstance(stated, dict) or not stated:
         raise InputError("RV606", f"{where}: logprobs must be an object from token to log-probability")
     tokens, values = _stated(stated, where)
-    places = {token: place for place, token in enumerate(tokens)}
+    places = dict(zip(tokens, range(len(tokens)), strict=True))
     if values.max() > 1e-6:
         raise InputError("RV606", f"{where}: a log-probability is positive: {values.max()}")
     rest = _number(data.get("rest", 0.0), f"{where}: rest")
-    p = np.append(np.exp(values), rest)
-    if rest < 0 or abs(float(p.sum()) - 1) > TOLERANCE or not p.any():
-        raise InputError("RV606", f"{where}: the probabilities and the rest sum to {float(p.sum()):.6f}, not 1")
+    p = np.empty(len(tokens) + 1)
+    np.exp(values, out=p[:-1])
+    p[-1] = rest
+    whole = float(p.sum())
+    if rest < 0 or abs(whole - 1) > TOLERANCE or not p.any():
+        raise InputError("RV606", f"{where}: the probabilities and the rest sum to {whole:.6f}, not 1")
     drafts = data.get("drafts")
     if drafts is not None and not isinstance(drafts, list):
         raise InputError("RV606", f"{where}: drafts must be a list of tokens")
@@ -187,7 +222,7 @@ def read_line(line: bytes, where: str) -> Seen:
     if leaf not in (None, True, False):
         raise InputError("RV606", f"{where}: leaf must be true or false")
     known = None if drafts is None else tuple(places[it] for it in map(_drafted, drafts) if it in places)
-    return Seen(p / p.sum(), places.get(_token(data["token"], where), len(tokens)), known, None, leaf)
+    return Seen(p / whole, places.get(_token(data["token"], where), len(tokens)), known, None, leaf)
 
 
 def _stated(stated: dict[str, Any], where: str) -> tuple[list[int], Any]:

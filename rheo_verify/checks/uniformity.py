@@ -30,6 +30,10 @@ class Uniformity:
         """Count one value of [0, 1]."""
         self.counts[min(int(value * BINS), BINS - 1)] += 1
 
+    def see_all(self, values: Array) -> None:
+        """Count many."""
+        self.counts += np.bincount(np.minimum((values * BINS).astype(np.int64), BINS - 1), minlength=BINS)
+
     @property
     def statistic(self) -> float:
         """Pearson's chi-square against equal counts."""

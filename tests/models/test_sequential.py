@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rheo_verify.checks.batched_tilts import measured
 from rheo_verify.checks.eprocess import EProcess
 from rheo_verify.checks.tilts import TILTS, Seen
 from rheo_verify.checks.transcripts import Audit, audit_file, read_line
@@ -113,6 +114,94 @@ def test_power_says_what_would_have_been_seen() -> None:
         return (1 - weight) * p + weight * tilted / tilted.sum()
 
     assert sum(0.01 in run(seed, 900, emit, stop=0.01).found_at for seed in range(4)) >= 2
+
+
+def odd_batch(seed: int, count: int) -> list[Seen]:
+    """Rows of several lengths, ties, zeros, impossible tokens; drafts unknown, empty, or all of the mass; leaves."""
+    rng = np.random.default_rng(seed)
+    batch = []
+    for number in range(count):
+        size = int(rng.integers(1, 9))
+        p = rng.integers(0, 4, size).astype(float)
+        p[rng.integers(size)] += 1
+        drafted = None if number % 4 == 0 else tuple(rng.permutation(size)[: rng.integers(0, size + 1)].tolist())
+        draft = rng.random(size) * (rng.random(size) < 0.7) if number % 3 == 0 else None
+        leaf = (None, True, False)[int(rng.integers(3))]
+        batch.append(Seen(p / p.sum(), int(rng.integers(size)), drafted, draft, leaf))
+    return batch
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_batch_is_its_tokens_one_by_one(seed: int) -> None:
+    batch = odd_batch(seed, 90)
+    numbers = measured(batch)
+    for seen, at, ratios, below, total in zip(batch, *numbers, strict=True):
+        assert at == seen.p[seen.emitted]
+        rows = [tilt.row(seen) for tilt in TILTS]
+        if at > 0:
+            expected = [1.0 if row is None else row[seen.emitted] / at for row in rows]
+            assert ratios.tolist() == pytest.approx(expected, rel=1e-12)
+        order = np.argsort(-seen.p, kind="stable")
+        assert (below + 0.25 * at) / total == pytest.approx(transform(seen.p, seen.emitted, order, 0.25), abs=1e-12)
+    possible = [seen for seen in batch if seen.p[seen.emitted] > 0]
+    for part in (possible, batch):
+        slow, fast = EProcess(), EProcess()
+        for seen in part:
+            slow.see(seen, (0.5, 0.9))
+        for begin in range(0, len(part), 7):
+            some = part[begin : begin + 7]
+            fast.see_all(some, measured(some), (0.5, 0.9))
+        assert (fast.tokens, fast.impossible, fast.found_at) == (slow.tokens, slow.impossible, slow.found_at)
+        assert np.allclose(fast.wealth, slow.wealth, rtol=1e-9)
+        assert np.array_equal(fast.information, slow.information)
+        assert fast.highest == pytest.approx(slow.highest)
+
+
+def test_rows_of_a_batch_do_not_depend_on_each_other() -> None:
+    batch = odd_batch(5, 60)
+    together, alone = measured(batch), [measured([seen]) for seen in batch]
+    for whole, parts in zip(together, zip(*alone, strict=True), strict=True):
+        assert np.array_equal(whole, np.concatenate(parts))
+
+
+def test_many_uniforms_are_counted_as_one_by_one() -> None:
+    one, many = Uniformity(), Uniformity()
+    values = np.append(np.random.default_rng(0).random(50), [0.0, 1.0, 1 / 21, 20 / 21])
+    for value in values:
+        one.see(float(value))
+    many.see_all(values)
+    assert one.counts.tolist() == many.counts.tolist()
+
+
+def test_an_interrupted_batch_is_not_half_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t"
+    _transcript(path, 100)
+    once = _audit(path)
+    learn, calls = EProcess._learn, iter(range(1000))
+
+    def interrupted(self: EProcess, *arguments: Any) -> None:
+        if next(calls) == 80:
+            raise KeyboardInterrupt
+        learn(self, *arguments)
+
+    monkeypatch.setattr(EProcess, "_learn", interrupted)
+    audit = Audit()
+    with pytest.raises(KeyboardInterrupt):
+        _audit(path, audit)
+    assert _audit(path, audit).to_data() == once.to_data()
+
+
+def test_strict_stops_before_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    _transcript(path, 3)
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text(lines[0] + lines[1] + "{oops\n" + lines[2])
+    audit = Audit()
+    for _ in range(2):
+        with pytest.raises(InputError, match="line 3"):
+            _audit(path, audit, strict=True)
+        assert (audit.process.tokens, audit.lines, audit.broken) == (2, 2, 0)
+    assert (_audit(path, audit).lines, audit.broken) == (4, 1)
 
 
 def test_an_impossible_token_ends_it() -> None:
@@ -255,7 +344,7 @@ def _processes(path: Path, *flags: str) -> list[str]:
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     peaks = []
-    for tokens in (60, 3000):
+    for tokens in (300, 6000):  # both more than is taken in together
         path = tmp_path / str(tokens)
         _transcript(path, 60)
         path.write_bytes(path.read_bytes() * (tokens // 60))
@@ -268,7 +357,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         read, peak = map(int, done.stdout.split())
         assert read == tokens
         peaks.append(peak)
-    assert peaks[1] < peaks[0] + 50_000 < peaks[0] + (tmp_path / "3000").stat().st_size / 4
+    assert peaks[1] < peaks[0] + 250_000 < peaks[0] + (tmp_path / "6000").stat().st_size / 4
 
 
 def test_a_killed_audit_reads_on_where_its_state_was_written(tmp_path: Path) -> None:
