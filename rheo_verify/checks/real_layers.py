@@ -20,8 +20,8 @@ from rheo_verify.probability.arrays import pick, zero_at
 from rheo_verify.verification.layer import LayerRule
 
 Tensor = Any
-CHUNK = 2**22
-"""Entries of the largest array that is formed at a time."""
+CHUNK, CHUNK_ON_A_DEVICE = 2**20, 2**22
+"""Entries of the largest array that is formed at a time, on a CPU and on any other device."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ def check_layers(
     import torch
 
     support, kept = drafts.tokens.shape[1], pool if kept is None else min(kept, pool)
-    step = max(1, CHUNK // (support * (support + 1)))
+    chunk = CHUNK if target.device.type == "cpu" else CHUNK_ON_A_DEVICE
+    step = max(1, chunk // (support * (support + 1)))
     parts = []
     for start in range(0, len(target), step):
         part = DraftRows(
