@@ -86,7 +86,7 @@ class TorchDecoding:
             raise InputError("RV106", f"pool K {self.design.pool} exceeds the support of the draft rows")
         self.context = tuple(prompt)
         self.target_state, self.head_state = TargetState.new(self.pair.target), HeadState(self.pair.head)
-        _, features = self.target_state.prefill(self.context[:-1])
+        _, features = self.target_state.prefill(self.context[:-1], logits=False)
         self.head_state.extend(features, self.context[1:])
 
     def draft(self) -> Drafted:

@@ -8,6 +8,7 @@ from typing import Any
 from rheo_verify.errors import InputError
 from rheo_verify.models.eagle3_config import Eagle3Config, read_config
 from rheo_verify.models.eagle3_head import Eagle3Head
+from rheo_verify.models.llama import DTYPES
 from rheo_verify.models.table_file import read_json
 from rheo_verify.models.tensor_files import read_tensors
 
@@ -45,8 +46,7 @@ def is_eagle3(folder: str | Path) -> bool:
     data = read_json(path, "RV601")
     if not isinstance(data, dict):
         return False
-    names = " ".join(map(str, data.get("architectures") or ()))
-    return "Eagle3" in names or "draft_vocab_size" in data or "transformer_layer_config" in data
+    return "Eagle3" in str(data.get("architectures")) or "draft_vocab_size" in data or "transformer_layer_config" in data
 
 
 def load_head(
@@ -85,7 +85,7 @@ def load_head(
 
 
 def check_keys(config: Eagle3Config, tensors: dict[str, Tensor], where: str) -> None:
-    """Raises `InputError` RV603 for a missing, unknown or wrongly shaped weight, or one that is not finite."""
+    """Raises `InputError` RV603 for a missing, unknown or wrongly shaped weight, of another type, or not finite."""
     expected = shapes(config)
     for key in expected:
         if key not in tensors:
@@ -104,7 +104,10 @@ def check_keys(config: Eagle3Config, tensors: dict[str, Tensor], where: str) -> 
         )
         if tuple(value.shape) != wanted:
             raise InputError("RV603", f"{where}: {key} has shape {tuple(value.shape)}, the configuration says {wanted}")
-        if value.is_floating_point() and not bool(value.isfinite().all()):
+        kind = str(value.dtype).removeprefix("torch.")
+        if key not in _MAPS and kind not in DTYPES:
+            raise InputError("RV603", f"{where}: {key} is of type {kind}, not one of {', '.join(DTYPES)}")
+        if key not in _MAPS and not bool(value.isfinite().all()):
             raise InputError("RV603", f"{where}: {key} holds values that are not finite")
 
 

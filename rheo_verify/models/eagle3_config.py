@@ -81,7 +81,10 @@ def read_config(data: Mapping[str, Any], where: str) -> Eagle3Config:
     merged = {**nested, **{key: value for key, value in data.items() if key != "transformer_layer_config"}}
     if layout == "speculators":
         merged.update({key: nested[key] for key in ("hidden_size", "vocab_size") if key in nested})
-    for name in merged.get("architectures") or ():
+    names = merged.get("architectures") or ()
+    if not isinstance(names, list | tuple):
+        raise InputError("RV602", f"{where}: architectures must be a list, not {names!r}")
+    for name in names:
         if name not in ARCHITECTURES:
             raise InputError("RV602", f"{where}: architectures says {name!r}, which is no EAGLE-3 head known here")
     for key, value in merged.items():
@@ -103,6 +106,12 @@ def _checked(data: dict[str, Any], layout: str, where: str) -> Eagle3Config:
             raise InputError("RV602", f"{where}: {key} must be a positive integer, not {value!r}")
         return value
 
+    def positive(key: str, value: Any, otherwise: float) -> float:
+        value = otherwise if value is None else value
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < float("inf"):
+            raise InputError("RV602", f"{where}: {key} must be a positive number, not {value!r}")
+        return float(value)
+
     hidden, heads = number("hidden_size"), number("num_attention_heads")
     vocab = number("target_vocab_size", data["vocab_size"])
     if data.get("head_dim") is None and hidden % heads:
@@ -113,34 +122,44 @@ def _checked(data: dict[str, Any], layout: str, where: str) -> Eagle3Config:
     draft_vocab = number("draft_vocab_size", vocab)
     if draft_vocab > vocab:
         raise InputError("RV602", f"{where}: draft_vocab_size {draft_vocab} exceeds the target's vocabulary {vocab}")
-    rope = data.get("rope_parameters") or {}
+    head_dim = number("head_dim", hidden // heads)
+    if head_dim % 2:
+        raise InputError("RV602", f"{where}: head_dim {head_dim} is odd; rotary positions need halves")
+    rope = _object(data, "rope_parameters", where)
     if rope.get("rope_type", "default") != "default":
         raise InputError("RV602", f"{where}: rope_parameters.rope_type = {rope['rope_type']!r} is not implemented")
-    theta = data.get("rope_theta", rope.get("rope_theta", 10000.0))
+    theta = rope.get("rope_theta") if data.get("rope_theta") is None else data["rope_theta"]
     return Eagle3Config(
         hidden=hidden,
         intermediate=number("intermediate_size"),
         heads=heads,
         key_value_heads=kv_heads,
-        head_dim=number("head_dim", hidden // heads),
+        head_dim=head_dim,
         vocab=vocab,
         draft_vocab=draft_vocab,
         target_hidden=number("target_hidden_size", hidden),
-        eps=float(data.get("rms_norm_eps", 1e-6)),
-        theta=float(theta),
+        eps=positive("rms_norm_eps", data.get("rms_norm_eps"), 1e-6),
+        theta=positive("rope_theta", theta, 10000.0),
         layout=layout,
         layers=_layers(data, where),
     )
+
+
+def _object(data: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
+    value = data.get(key) or {}
+    if not isinstance(value, Mapping):
+        raise InputError("RV602", f"{where}: {key} must be an object, not {value!r}")
+    return value
 
 
 def _layers(data: Mapping[str, Any], where: str) -> tuple[int, int, int] | None:
     """Stated captured layers. Both projects number layer *outputs*; hidden state i+1 is the output of layer i."""
     stated = data.get("eagle_aux_hidden_state_layer_ids")
     if stated is None:
-        stated = (data.get("eagle_config") or {}).get("eagle_aux_hidden_state_layer_ids")
+        stated = _object(data, "eagle_config", where).get("eagle_aux_hidden_state_layer_ids")
     if stated is None:
         return None
-    if not isinstance(stated, list) or len(stated) != 3 or not all(isinstance(it, int) for it in stated):
+    if not isinstance(stated, list) or len(stated) != 3 or not all(type(it) is int for it in stated):
         raise InputError("RV602", f"{where}: eagle_aux_hidden_state_layer_ids must be three integers, not {stated!r}")
     low, middle, high = (it + 1 for it in stated)
     return low, middle, high

@@ -136,7 +136,8 @@ def rotation_at(head: Eagle3Head, first: int, count: int) -> Rotation:
 def _rotations(size: int, dim: int, theta: float, dtype: Any, device: Any) -> Rotation:
     import torch
 
-    return rotation(torch.arange(size, device=device), dim, theta, dtype)
+    with torch.inference_mode(False):  # it outlives the caller's mode
+        return rotation(torch.arange(size, device=device), dim, theta, dtype)
 
 
 def rotate(x: Tensor, turn: Rotation) -> Tensor:

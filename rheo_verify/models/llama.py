@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from contextlib import redirect_stderr
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +63,7 @@ def torch_device(name: str) -> Any:
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
-        torch.empty(0, device=name)
+        torch.zeros(1, device=name).tolist()
         return torch.device(name)
     except (RuntimeError, AssertionError) as error:
         raise InputError("RV106", f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from None
@@ -128,9 +130,10 @@ def _options(path: Path) -> tuple[dict[str, Any], Path]:
 def _load(source: Path, options: dict[str, Any], dtype: Any, path: Path) -> Any:
     _, transformers = torch_and_transformers()
     try:
-        network, report = transformers.LlamaForCausalLM.from_pretrained(
-            source, dtype=dtype, local_files_only=True, output_loading_info=True, **options
-        )
+        with redirect_stderr(StringIO()):  # its bars, terminal or not
+            network, report = transformers.LlamaForCausalLM.from_pretrained(
+                source, dtype=dtype, local_files_only=True, output_loading_info=True, **options
+            )
     except ImportError as error:
         raise InputError("RV600", f"{path}: {str(error).strip().splitlines()[0]}") from None
     except Exception as error:
@@ -158,14 +161,21 @@ class TargetState:
         _, transformers = torch_and_transformers()
         return TargetState(target, transformers.DynamicCache(config=target.network.config))
 
-    def forward(self, tokens: Sequence[int], depths: Sequence[int], mask: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, tokens: Sequence[int], depths: Sequence[int], mask: Tensor, *, last: int = 0
+    ) -> tuple[Tensor, Tensor]:
         """Run `tokens` (n of them) at positions length + depths; `mask` bool [n, n]: who sees whom. All see the past.
 
-        Returns logits [n, V] and features [n, 3 H]. The cache then holds the n tokens too; `keep` drops some of them.
+        Returns logits [n, V] (of the `last` tokens alone, unless that is 0) and features [n, 3 H]. The cache then holds
+        the n tokens too; `keep` drops some of them. Raises `InputError` RV106 beyond the target's positions.
         """
         import torch
 
         device, dtype = self.target.device, self.target.dtype
+        most = self.target.network.config.max_position_embeddings
+        if self.length + max(depths) >= most:
+            where = f"position {self.length + max(depths)} is needed, but the target's max_position_embeddings is {most}"
+            raise InputError("RV106", f"{where}: a shorter prompt, or fewer tokens")
         seen = torch.zeros(len(tokens), self.length + len(tokens), dtype=dtype, device=device)
         seen[:, self.length :].masked_fill_(~mask.to(device), torch.finfo(dtype).min)
         with torch.no_grad():
@@ -175,22 +185,23 @@ class TargetState:
                 attention_mask=seen[None, None],
                 use_cache=True,
                 output_hidden_states=True,
+                logits_to_keep=last,
                 **{self.target.cache_argument: self.cache},
             )
         features = torch.cat([out.hidden_states[layer][0] for layer in self.target.captured], -1)
         return out.logits[0], features
 
-    def prefill(self, tokens: Sequence[int], chunk: int = 512) -> tuple[Tensor, Tensor]:
-        """Run a chain of tokens and keep them all: logits [n, V] and features [n, 3 H]."""
+    def prefill(self, tokens: Sequence[int], chunk: int = 512, *, logits: bool = True) -> tuple[Tensor, Tensor]:
+        """Run a chain of tokens and keep them all: logits [n, V] (else [1, V], the last's) and features [n, 3 H]."""
         import torch
 
         parts = []
         for start in range(0, len(tokens), chunk):
             part = tokens[start : start + chunk]
             mask = torch.ones(len(part), len(part), dtype=torch.bool).tril()
-            parts.append(self.forward(part, range(len(part)), mask))
+            parts.append(self.forward(part, range(len(part)), mask, last=0 if logits else 1))
             self.length += len(part)
-        return torch.cat([it[0] for it in parts]), torch.cat([it[1] for it in parts])
+        return torch.cat([it[0] for it in (parts if logits else parts[-1:])]), torch.cat([it[1] for it in parts])
 
     def keep(self, offsets: Sequence[int]) -> None:
         """After a `forward`: keep the past and these of its tokens (offsets in order), drop the rest from the cache."""

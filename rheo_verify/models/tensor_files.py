@@ -46,6 +46,9 @@ def _sharded(folder: Path) -> dict[str, Tensor]:
     places = index.get("weight_map") if isinstance(index, dict) else None
     if not isinstance(places, dict):
         raise InputError("RV601", f"{folder / INDEX}: has no weight_map")
+    for key, shard in places.items():
+        if not isinstance(shard, str) or Path(shard).name != shard:
+            raise InputError("RV601", f"{folder / INDEX}: {key} is said to be in {shard!r}, which is no file beside it")
     found: dict[str, Tensor] = {}
     for shard in sorted(set(places.values())):
         if not (folder / shard).is_file():

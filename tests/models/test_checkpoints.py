@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import torch
 
 from rheo_verify.errors import InputError
 from rheo_verify.models.eagle3_checkpoint import load_head
-from rheo_verify.models.llama import captured_layers, load_target
+from rheo_verify.models.llama import captured_layers, load_target, torch_device
 from rheo_verify.models.pair import fit, load_pair
 from rheo_verify.models.tensor_files import write_tensors
 from tests.models.small import DRAFT_VOCAB, HEAD, VOCAB, head_tensors, random_pair, write_head, write_target
@@ -92,11 +93,68 @@ def test_pickled_and_sharded_weights(tmp_path: Path) -> None:
         ({"intermediate_size": 64}, r"RV603.*gate_proj.weight has shape \(48, 32\).*\(64, 32\)"),
         ({"draft_vocab_size": 47}, "RV603.*lm_head.weight has shape"),
         ({"eagle_aux_hidden_state_layer_ids": [1, 2]}, "RV602.*eagle_aux_hidden_state_layer_ids"),
+        ({"eagle_aux_hidden_state_layer_ids": [True, 2, 3]}, "RV602.*eagle_aux_hidden_state_layer_ids"),
+        ({"eagle_config": [1]}, "RV602.*eagle_config must be an object"),
+        ({"rope_parameters": [1]}, "RV602.*rope_parameters must be an object"),
+        ({"rope_parameters": {"rope_theta": "fast"}}, "RV602.*rope_theta must be a positive number, not 'fast'"),
+        ({"rope_theta": [1]}, "RV602.*rope_theta must be a positive number"),
+        ({"rope_theta": 0}, "RV602.*rope_theta must be a positive number"),
+        ({"rms_norm_eps": "small"}, "RV602.*rms_norm_eps must be a positive number"),
+        ({"rms_norm_eps": True}, "RV602.*rms_norm_eps"),
+        ({"architectures": 5}, "RV602.*architectures must be a list"),
+        ({"head_dim": 7}, "RV602.*head_dim 7 is odd"),
     ],
 )
 def test_configurations_that_are_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         load(write_head(tmp_path, {**HEAD, **changes}, head_tensors()))
+
+
+def test_numbers_that_are_null_have_their_default(tmp_path: Path) -> None:
+    head = load(write_head(tmp_path, {**HEAD, "rope_theta": None, "rms_norm_eps": None}, head_tensors()))
+    assert (head.config.theta, head.config.eps) == (10000.0, 1e-6)
+
+
+@pytest.mark.parametrize("kind", [torch.int8, torch.float8_e4m3fn, torch.complex64])
+def test_weights_of_a_type_that_is_not_computed_in(tmp_path: Path, kind: Any) -> None:
+    tensors = head_tensors()
+    tensors["fc.weight"] = tensors["fc.weight"].to(kind)
+    write_head(tmp_path, tensors={})
+    (tmp_path / "model.safetensors").unlink()
+    torch.save(tensors, tmp_path / "pytorch_model.bin")
+    with pytest.raises(InputError, match=r"RV603.*fc\.weight is of type " + str(kind).removeprefix("torch.")):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("places", [{"fc.weight": 5}, {"fc.weight": ["a"]}, {"fc.weight": "../model.safetensors"}])
+def test_an_index_that_names_no_file_beside_it(tmp_path: Path, places: Any) -> None:
+    write_head(tmp_path / "head", tensors={})
+    (tmp_path / "head" / "model.safetensors").rename(tmp_path / "model.safetensors")
+    (tmp_path / "head" / "model.safetensors.index.json").write_text(json.dumps({"weight_map": places}))
+    with pytest.raises(InputError, match=r"RV601.*index\.json: fc\.weight is said to be in"):
+        load(tmp_path / "head")
+
+
+def test_a_device_without_storage() -> None:
+    with pytest.raises(InputError, match=r"RV106.*'meta' cannot be used"):
+        torch_device("meta")
+
+
+def test_what_loading_prints_stays_off_stderr(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """transformers draws a bar while it converts GGUF files, terminal or not."""
+    import transformers
+
+    loading = transformers.LlamaForCausalLM.from_pretrained
+
+    def loud(*arguments: Any, **options: Any) -> Any:
+        print("converting: 1 %", file=sys.stderr)
+        return loading(*arguments, **options)
+
+    monkeypatch.setattr(transformers.LlamaForCausalLM, "from_pretrained", loud)
+    load_target(write_target(tmp_path))
+    assert capsys.readouterr().err == ""
 
 
 def _without(key: str) -> Any:

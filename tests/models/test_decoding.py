@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import torch
 
 from rheo_verify.decoders.torch_decoding import TorchDecoding, layers_of, tree_mask
 from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.errors import InputError
 from rheo_verify.models.eagle3_drafting import HeadState
 from rheo_verify.models.llama import TargetState
+from rheo_verify.models.pair import load_pair
 from rheo_verify.models.rows import RowSettings
 from rheo_verify.probability.torch_sampling import TorchChance
 from rheo_verify.verification.layer import in_one_draw
 from rheo_verify.verification.rules import layer_rule
-from tests.models.small import VOCAB, random_pair
+from tests.models.small import VOCAB, random_pair, write_head, write_target
 
 PROMPT = (0, 5, 17, 3, 3, 80)
 DESIGN = TreeDesign(lead=1, pool=4, beam=4, depth=4, budget=14)
@@ -115,3 +118,25 @@ def test_target_logits_that_are_not_numbers() -> None:
         with pytest.raises(Exception, match=r"RV608.*target.*float32"):
             live.cycle()
         norm.copy_(before)
+
+
+def test_a_prompt_needs_no_logits_and_has_the_same_features() -> None:
+    target = random_pair().target
+    tokens = [0, 5, 17, 3, 3, 80, 2]
+    whole, part = TargetState.new(target), TargetState.new(target)
+    logits, features = whole.prefill(tokens, 3)
+    none, same = part.prefill(tokens, 3, logits=False)
+    assert logits.shape == (7, target.vocab)
+    assert torch.equal(none, logits[-1:])
+    assert torch.equal(features, same)
+
+
+def test_positions_that_the_target_does_not_have(tmp_path: Path) -> None:
+    pair = load_pair(write_target(tmp_path / "t", max_position_embeddings=24), write_head(tmp_path / "h"))
+    design = TreeDesign(lead=1, pool=3, beam=2, depth=3, budget=4)
+    live = TorchDecoding(pair, design, in_one_draw(layer_rule("rheo")), TorchChance(0), RowSettings(support=32))
+    with pytest.raises(InputError, match=r"RV106.*position 24.*max_position_embeddings is 24"):
+        live.start(list(range(1, 27)))
+    live.start(list(range(1, 18)))
+    with pytest.raises(InputError, match=r"RV106.*max_position_embeddings is 24"):
+        list(live.run(20))
