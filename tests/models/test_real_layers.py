@@ -15,7 +15,8 @@ from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.pool import pool_at
 from rheo_verify.drafting.ranks import rank_pools
 from rheo_verify.models.model import Model, from_functions
-from rheo_verify.models.rows import DraftRows, RowSettings, draft_rows, stable_top, target_rows
+from rheo_verify.models import rows as rows_of_models
+from rheo_verify.models.rows import DraftRows, RowSettings, draft_rows, ranked_rows, stable_top, target_rows
 from rheo_verify.probability.distributions import normalise
 from rheo_verify.verification.layer import LayerRule, exact_law
 from rheo_verify.verification.rules import layer_rule
@@ -141,8 +142,16 @@ def test_stable_top_is_the_ranking_with_ties_across_the_edge() -> None:
 
 @pytest.mark.parametrize(("vocab", "count"), [(700, 10), (1029, 33), (1300, 64), (2048, 128)])
 @pytest.mark.parametrize("steps", [3, 40, 10**6])
-def test_stable_top_of_a_large_vocabulary(vocab: int, count: int, steps: int) -> None:
-    """Many ties, a few, none; whole blocks, and a last one cut short; a row that is all one value; one of -inf."""
+@pytest.mark.parametrize("cpu", [True, False])
+def test_stable_top_of_a_large_vocabulary(
+    vocab: int, count: int, steps: int, cpu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Many ties, a few, none; whole blocks, and a last one cut short; a row that is all one value; one of -inf.
+
+    By NumPy's partition, and as on any other device.
+    """
+    if not cpu:
+        monkeypatch.setattr(rows_of_models, "_above_the_edge", lambda values, count: None)
     generator = torch.Generator().manual_seed(steps + vocab)
     values = torch.randint(0, steps, (12, vocab), generator=generator).double()
     values[3], values[4, 5:] = 1.0, -torch.inf
@@ -152,6 +161,49 @@ def test_stable_top_of_a_large_vocabulary(vocab: int, count: int, steps: int) ->
         order = sorted(range(vocab), key=lambda t, row=row: (-float(values[row, t]), t))[:count]  # type: ignore[misc]
         assert ids[row].tolist() == order
         assert best[row].tolist() == [float(values[row, t]) for t in order]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
+def test_the_partition_finds_what_a_device_finds(dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = torch.Generator().manual_seed(7)
+    values = torch.stack([torch.randperm(1200, generator=generator) for _ in range(6)]).to(dtype)  # bf16 has ties
+    values = torch.cat((values, values.flip(-1) - 1300))
+    found = rows_of_models._above_the_edge(values, 40)
+    assert (found is None) == (dtype == torch.bfloat16)
+    best, ids = stable_top(values, 40)
+    monkeypatch.setattr(rows_of_models, "_above_the_edge", lambda values, count: None)
+    assert best.dtype == dtype
+    assert torch.equal(ids, stable_top(values, 40)[1])
+    assert torch.equal(best, values.gather(-1, ids))
+
+
+@pytest.mark.parametrize("count", [1, 39, 40, 41, 1200])
+def test_rows_with_what_is_not_a_number_are_not_mixed_up_with_ties(count: int) -> None:
+    values = torch.stack([torch.arange(1200.0)] * 3)
+    values[0, 100 : 100 + count] = torch.nan
+    values[1, 600:] = 5000.0  # many more than 40 at the edge
+    best, ids = stable_top(values, 40)
+    first = min(count, 40)
+    assert best[0, :first].isnan().all()
+    assert ids[1].tolist() == list(range(600, 640))
+    assert ids[2].tolist() == list(range(1199, 1159, -1))
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "bfloat16"])
+@pytest.mark.parametrize("given", [torch.float32, torch.bfloat16, torch.float64])
+def test_ranked_rows_are_the_definition(kind: str, given: torch.dtype) -> None:
+    logits = (torch.randn(5, 900, generator=torch.Generator().manual_seed(2)) * 3).to(given)
+    found = ranked_rows(logits, 64, kind)
+    wide = logits.to(getattr(torch, kind))
+    best, ids = wide.sort(dim=-1, descending=True, stable=True)
+    q = torch.softmax(wide, -1)
+    assert torch.equal(found.best, best[:, :64])
+    assert torch.equal(found.ids, ids[:, :64])
+    close = torch.finfo(wide.dtype).eps * 4
+    assert torch.allclose(found.ranking, q.gather(-1, ids[:, :64]), rtol=close, atol=0)
+    assert found.rest is not None
+    assert torch.allclose(found.rest, q.gather(-1, ids[:, 64:]).sum(-1, keepdim=True), rtol=close * 40, atol=close)
+    assert ranked_rows(logits, 64, kind, rest=False).rest is None
 
 
 def test_draft_rows_keep_the_cut_off_mass() -> None:
