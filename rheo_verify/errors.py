@@ -55,6 +55,8 @@ CODES: dict[str, str] = {
     "RV107": "the class method is not valid for this design",
     "RV108": "the enumeration would be too large",
     "RV109": "a replay string does not fit",
+    "RV110": "the command line cannot be read",
+    "RV111": "a flag would have no effect",
     "RV120": "an input file cannot be read",
     "RV121": "the code to check cannot be loaded",
     "RV122": "an output file cannot be written",

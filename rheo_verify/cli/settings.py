@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
@@ -14,6 +15,7 @@ from rheo_verify.errors import InputError
 
 if TYPE_CHECKING:
     from rheo_verify.drafting.design import TreeDesign
+    from rheo_verify.limits import Limits, Progress
     from rheo_verify.models.model import Model
     from rheo_verify.pieces import Store, Workers
     from rheo_verify.pieces.running import Backend
@@ -89,6 +91,29 @@ def add_work_arguments(parser: argparse.ArgumentParser, *, memory: bool = True) 
         )
 
 
+def add_time_limit(group: argparse._ActionsContainer) -> None:
+    """--time-limit SECONDS."""
+    group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
+
+
+def limits_from(
+    args: argparse.Namespace, progress: Progress | None = None, trees: int | None = None, *, zero: bool = False
+) -> Limits:
+    """`--time-limit` (from now on) and `--memory-limit`, where the command has them. Raises `InputError` RV106.
+
+    zero: whether no time at all is a limit, too.
+    """
+    from rheo_verify.limits import Limits
+
+    seconds = args.time_limit
+    if seconds is not None and not ((seconds > 0 or (zero and seconds == 0)) and seconds < float("inf")):
+        wanted = "a number of seconds, 0 or more" if zero else "a positive number of seconds"
+        raise InputError("RV106", f"--time-limit {seconds:g} must be {wanted}")
+    deadline = None if seconds is None else time.monotonic() + seconds
+    memory = memory_from(args) if hasattr(args, "memory_limit") else None
+    return Limits(deadline, trees, progress, memory)
+
+
 def workers_from(args: argparse.Namespace) -> tuple[Workers, Store | None]:
     """From the parsed arguments. Raises `InputError`."""
     from rheo_verify.pieces import Store, Workers
@@ -134,8 +159,6 @@ class Settings:
 def from_arguments(args: argparse.Namespace) -> Settings:
     """Settings from parsed arguments. Raises `InputError`."""
     given = {key: getattr(args, key) for key in DEFAULTS if getattr(args, key, None) is not None}
-    if given.get("model") == "":
-        raise InputError("RV106", "--model needs the name of a file")
     if "model" in given and ("vocab" in given or "seed" in given):
         raise InputError("RV106", "--model and --vocab/--seed exclude each other: give one of them")
     if "model" in given and _can_be_read_once(given["model"]):
