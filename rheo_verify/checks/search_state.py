@@ -73,7 +73,7 @@ def take_up(scope: Scope, path: str | Path) -> Search | None:
     """The stored search of this scope, None if there is no such file. Raises `InputError` RV504 if it is another's."""
     from rheo_verify.models.table_file import read_json
 
-    if not Path(path).exists():
+    if not os.path.exists(path):
         return None
     found = state_from_data(read_json(path, "RV504"), str(path))
     if found.scope != scope:

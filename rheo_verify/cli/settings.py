@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
@@ -112,6 +115,25 @@ def limits_from(
     deadline = None if seconds is None else time.monotonic() + seconds
     memory = memory_from(args) if hasattr(args, "memory_limit") else None
     return Limits(deadline, trees, progress, memory)
+
+
+@contextmanager
+def interrupting(limits: Limits) -> Iterator[Limits]:
+    """The limits also end work that never looks at them: proofs, other programs. Where there are signals for it."""
+    if limits.deadline is None or not hasattr(signal, "setitimer"):
+        yield limits
+        return
+
+    def ring(number: int, frame: object) -> None:
+        limits.check_time()
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(0.001, limits.deadline - time.monotonic()), 0.2)
+    try:
+        yield limits
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def workers_from(args: argparse.Namespace) -> tuple[Workers, Store | None]:

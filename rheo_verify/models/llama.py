@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rheo_verify.errors import InputError
+from rheo_verify.errors import CannotRun, InputError, not_installed
 from rheo_verify.models.table_file import read_json
 
 Tensor = Any
@@ -36,12 +36,12 @@ class Target:
 
 
 def torch_and_transformers() -> tuple[Any, Any]:
-    """Both modules. Raises `InputError` RV600 that says how to install them."""
+    """Both modules. Raises `CannotRun` RV600 that says how to install them."""
     try:
         import torch
         import transformers
     except ImportError as error:
-        raise InputError("RV600", f"{error.name} is not installed: pip install 'rheo-verify[torch]'") from None
+        raise not_installed(error.name, "torch") from None
     logging: Any = transformers.utils.logging
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -132,7 +132,7 @@ def _load(source: Path, options: dict[str, Any], dtype: Any, path: Path) -> Any:
             source, dtype=dtype, local_files_only=True, output_loading_info=True, **options
         )
     except ImportError as error:
-        raise InputError("RV600", f"{path}: {str(error).strip().splitlines()[0]}") from None
+        raise CannotRun("RV600", f"{path}: {str(error).strip().splitlines()[0]}") from None
     except Exception as error:
         first = (str(error).strip().splitlines() or [repr(error)])[0]
         raise InputError("RV601", f"{path}: transformers cannot load it: {first}") from None
