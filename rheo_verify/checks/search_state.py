@@ -53,8 +53,9 @@ def state_from_data(data: Any, source: str = "state") -> Search:
             raise ValueError("the cursor or the counts do not fit the scope")
         if (found.first is None) != (sum(tally.found for tally in found.tallies) == 0):
             raise ValueError("the counts and the first instance contradict each other")
-    except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
-        raise InputError("RV504", f"{source}: is not a stored search ({type(error).__name__}: {error})") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, InputError):
+        message = f"{source}: is not a stored search, or is damaged; delete it to begin anew"
+        raise InputError("RV504", message) from None
     return found
 
 

@@ -24,6 +24,7 @@ from rheo_verify.checks.tilts import Seen
 from rheo_verify.checks.uniformity import Uniformity, transform
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError
+from rheo_verify.models.table_file import integer
 
 KEYS = ("id", "token", "logprobs", "rest", "drafts", "leaf")
 TOLERANCE = 1e-3
@@ -92,10 +93,15 @@ class Audit:
             )
             counts = Uniformity(np.array(data["counts"], dtype=np.int64))
             seed, offset, lines, broken = (int(data[key]) for key in ("seed", "offset", "lines", "broken"))
-            faults = list(data["faults"])
-            return Audit(float(data["level"]), seed, offset, lines, broken, faults, process, counts)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError("RV607", f"{where}: is not the state of an audit ({error})") from None
+            if not 0 <= offset < 2**63 or min(seed, lines, broken) < 0:
+                raise ValueError("a count that is none")
+            faults, impossible, level = list(map(str, data["faults"])), data["impossible"], float(data["level"])
+            if not 0 < level < 1 or not (impossible is None or type(impossible) is int):
+                raise ValueError("no level, or no place")
+            return Audit(level, seed, offset, lines, broken, faults, process, counts)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            message = f"{where}: is not the state of an audit, or is damaged; delete it to begin anew"
+            raise InputError("RV607", message) from None
 
 
 def audit_file(path: str | Path, audit: Audit, *, strict: bool = False, every: int = 4096) -> Iterator[int]:
@@ -150,8 +156,8 @@ def _take(line: bytes, where: str, audit: Audit, strict: bool) -> None:
 
 def _parses(line: bytes) -> bool:
     try:
-        json.loads(line)
-    except ValueError:
+        json.loads(line, parse_int=integer)
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -161,9 +167,15 @@ def read_line(line: bytes, where: str) -> Seen:
     if len(line) >= LONGEST_LINE:
         raise InputError("RV606", f"{where}: is longer than {LONGEST_LINE // 2**20} MB")
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError("RV606", f"{where}: is not JSON ({error})") from None
+        data = json.loads(line, parse_int=integer)
+    except UnicodeDecodeError as error:
+        raise InputError("RV606", f"{where}: is not UTF-8 text (byte {error.start})") from None
+    except json.JSONDecodeError as error:
+        raise InputError("RV606", f"{where}: is not JSON at column {error.colno}") from None
+    except RecursionError:
+        raise InputError("RV606", f"{where}: is nested too deeply") from None
+    except ValueError as error:
+        raise InputError("RV606", f"{where}: {error}") from None
     if not isinstance(data, dict):
         raise InputError("RV606", f"{where}: is not an object")
     for key in ("token", "logprobs"):

@@ -75,7 +75,7 @@ def one_line(words: str) -> str:
     """
     if len(words) > LONGEST:
         words = f"{words[: LONGEST // 2]} … {words[-LONGEST // 2 :]}"
-    return "".join(it if it.isprintable() or "\ud800" <= it <= "\udfff" else ascii(it)[1:-1] for it in words)
+    return "".join(it if it.isprintable() else ascii(it)[1:-1] for it in words)
 
 
 def terminal_width() -> int:

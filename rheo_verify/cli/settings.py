@@ -194,12 +194,15 @@ def _can_be_read_once(name: str) -> bool:
 
 def from_text(written: str) -> Settings:
     """The inverse of `Settings.text`. Raises `InputError` RV109 when it does not fit, or its model file has changed."""
-    values = dict(DEFAULTS)
+    values, stated = dict(DEFAULTS), set[str]()
     for part in written.split(",") if written != "default" else []:
         key, equals, value = part.partition("=")
         if key not in DEFAULTS or not equals:
             raise InputError("RV109", f"{part!r} in the replay string is not a setting like m=1")
-        values[key] = os.fsdecode(unquote_to_bytes(value))
+        if key in stated:
+            raise InputError("RV109", f"{key} stands twice in the replay string")
+        stated.add(key)
+        values[key] = os.fsdecode(unquote_to_bytes(os.fsencode(value)))
         if key in _NUMBERS:
             values[key] = _number(key, value)
     expected = None

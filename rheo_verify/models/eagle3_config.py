@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rheo_verify.errors import InputError
+from rheo_verify.models.table_file import kind
 
 ARCHITECTURES = (
     "LlamaForCausalLM",
@@ -47,6 +48,14 @@ _IGNORED = frozenset({
     "target_model_type", "_name_or_path",
 })
 # fmt: on
+_KINDS: dict[str, tuple[Any, str]] = {
+    "architectures": (list, "a list"),
+    "transformer_layer_config": (Mapping, "an object"),
+    "rope_parameters": (Mapping, "an object"),
+    "eagle_config": (Mapping, "an object"),
+    "rms_norm_eps": ((int, float), "a number"),
+    "rope_theta": ((int, float), "a number"),
+}
 _KNOWN = frozenset(
     {*_NUMBERS, *_NEUTRAL, *_IGNORED}
     | {"num_key_value_heads", "head_dim", "draft_vocab_size", "rms_norm_eps", "rope_theta", "rope_parameters"}
@@ -75,9 +84,9 @@ class Eagle3Config:
 def read_config(data: Mapping[str, Any], where: str) -> Eagle3Config:
     """A head's configuration from its `config.json`. Raises `InputError` RV602 that names the key."""
     layout = "speculators" if "transformer_layer_config" in data else "SafeAILab/SpecForge"
+    _check_kinds(data, where)
     nested = data.get("transformer_layer_config") or {}
-    if not isinstance(nested, Mapping):
-        raise InputError("RV602", f"{where}: transformer_layer_config must be an object")
+    _check_kinds(nested, where)
     merged = {**nested, **{key: value for key, value in data.items() if key != "transformer_layer_config"}}
     if layout == "speculators":
         merged.update({key: nested[key] for key in ("hidden_size", "vocab_size") if key in nested})
@@ -93,6 +102,13 @@ def read_config(data: Mapping[str, Any], where: str) -> Eagle3Config:
         if key not in merged:
             raise InputError("RV602", f"{where}: the key {key!r} is missing")
     return _checked(merged, layout, where)
+
+
+def _check_kinds(data: Mapping[str, Any], where: str) -> None:
+    for key, (wanted, words) in _KINDS.items():
+        value = data.get(key)
+        if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
+            raise InputError("RV602", f"{where}: {key} must be {words}, not {kind(value)}")
 
 
 def _checked(data: dict[str, Any], layout: str, where: str) -> Eagle3Config:
@@ -116,7 +132,8 @@ def _checked(data: dict[str, Any], layout: str, where: str) -> Eagle3Config:
     rope = data.get("rope_parameters") or {}
     if rope.get("rope_type", "default") != "default":
         raise InputError("RV602", f"{where}: rope_parameters.rope_type = {rope['rope_type']!r} is not implemented")
-    theta = data.get("rope_theta", rope.get("rope_theta", 10000.0))
+    _check_kinds(rope, f"{where}: rope_parameters")
+    theta = data.get("rope_theta") or rope.get("rope_theta") or 10000.0
     return Eagle3Config(
         hidden=hidden,
         intermediate=number("intermediate_size"),
@@ -126,7 +143,7 @@ def _checked(data: dict[str, Any], layout: str, where: str) -> Eagle3Config:
         vocab=vocab,
         draft_vocab=draft_vocab,
         target_hidden=number("target_hidden_size", hidden),
-        eps=float(data.get("rms_norm_eps", 1e-6)),
+        eps=float(data.get("rms_norm_eps") or 1e-6),
         theta=float(theta),
         layout=layout,
         layers=_layers(data, where),

@@ -59,8 +59,9 @@ RUNS = {
     "empirical": (
         "empirical --tokens 20 --draws 20 --greedy 4 --contexts 20 --m 1",
         "empirical --fault residual-from-p",
-    )
-    + ("empirical --m x", "empirical --time-limit 1e-9"),
+        "empirical --m x",
+        "empirical --time-limit 1e-9",
+    ),
     "precision": ("precision --rows 50", "precision --rows 50", "precision --m 0", "precision --time-limit 1e-9"),
     "audit": ("", "audit {transcript}", "audit empty.jsonl", "audit short.jsonl"),
     "doctor": ("doctor", "", "doctor --need magic", "doctor --need rocq"),
