@@ -32,6 +32,7 @@ LEVELS = 2
 LENGTH = 3
 MOST_SEQUENCES = 1_000_000
 MOST_LEVELS = 200
+MOST_LENGTH = 1_000
 MOST_NODES = 100_000
 MOST_TOKENS_FOR_OPTIMUM = 12
 FACTORS = tuple(map(exact, ("1", "5/4", "3/2", "2", "3", "1000000")))
@@ -112,10 +113,11 @@ def evaluate(
 
     Raises `InputError` RV105 (no row), RV106, RV108 (too many sequences), and `LimitReached`.
     """
-    if not 1 <= levels <= MOST_LEVELS or length < 1:
-        raise InputError("RV106", f"levels {levels} must be from 1 to {MOST_LEVELS}, and length {length} at least 1")
+    for name, value, most in (("levels", levels, MOST_LEVELS), ("length", length, MOST_LENGTH)):
+        if not 1 <= value <= most:
+            raise InputError("RV106", f"{name} {value} must be from 1 to {most:,}")
     for tokens, what, flag in ((length, "to compare", "length"), (levels + 1, "to come out of one cycle", "levels")):
-        if model.vocab**tokens > MOST_SEQUENCES:
+        if model.vocab ** min(tokens, 64) > MOST_SEQUENCES:
             message = f"{model.vocab}^{tokens} sequences are too many {what} (at most {MOST_SEQUENCES:,})"
             raise InputError("RV108", f"{message}; take a smaller vocabulary or --{flag}")
     require_target(model, context, length)

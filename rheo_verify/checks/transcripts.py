@@ -230,6 +230,10 @@ def _token(value: Any, where: str) -> int:
 
 
 def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value) or value == math.inf:
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number) or number == math.inf:
         raise InputError("RV606", f"{where}: {value!r} is not a number")
-    return float(value)
+    return number

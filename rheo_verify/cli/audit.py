@@ -61,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
     if not 0 < args.level < 1:
         raise InputError("RV106", f"--level {args.level} must be between 0 and 1")
+    if not 0 <= args.seed < 2**63:
+        raise InputError("RV106", f"--seed {args.seed} must be from 0 to 2^63 - 1")
     state = None if args.state is None else Path(args.state)
     if state is not None and os.path.exists(state):
         audit = Audit.from_data(read_json(state, "RV607"), str(state))

@@ -54,11 +54,13 @@ def without_effect(args: argparse.Namespace, **known: str) -> Iterator[str]:
 
 def _stands(args: argparse.Namespace, beside: str, written: dict[str, str]) -> bool:
     name, _, stated = beside.partition(" ")
-    dest = written.get(name, name.strip("-"))
+    if name not in written and not stated.startswith(("above", "other")):
+        return False
+    dest = written.get(name, name.strip("-").replace("-", "_"))
     value = getattr(args, dest)
     value = str(DEFAULTS[dest] if value is None and dest in DEFAULTS else value)
     if stated.startswith("above "):
         return int(value) > int(stated.removeprefix("above "))
     if stated.startswith("other than "):
         return value != stated.removeprefix("other than ")
-    return name in written and stated in ("", value)
+    return stated in ("", value)

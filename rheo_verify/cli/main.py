@@ -63,7 +63,8 @@ _FLAGS = (
     (r"^proxy ", "--proxy"),
     (r"^epsilon ", "--epsilon"),
     (r"^cycles ", "--cycles"),
-    (r"^levels ", "--levels, --length"),
+    (r"^levels ", "--levels"),
+    (r"^length ", "--length"),
 )
 """What the library calls a parameter, and the flag that sets it."""
 
