@@ -104,7 +104,7 @@ $ make -C proofs/rocq assumptions                 # Rocq alone; also: coqchk, mu
 ```
 
 Level 3 needs `coqc` 8.16 with MathComp 1.15 (Debian: `coq`, `libcoq-mathcomp-ssreflect`,
-`libcoq-mathcomp-algebra`), level 2 `pip install 'rheo-verify[proofs]'`.
+`libcoq-mathcomp-algebra`), level 2 `pip install '.[proofs]'`.
 
 How to read the Rocq files, file by file: [rocq/README.md](rocq/README.md). Above each theorem below stand the variables
 and hypotheses of the sections that it is in: they are part of the statement.

@@ -2,7 +2,7 @@
 
 Codes: RV1xx bad input (exit code 2), RV2xx a limit was reached (exit code 3), RV3xx misuse of the library,
 RV4xx foreign code, RV5xx acceptance and search, RV6xx real models and transcripts, RV7xx certificates and proofs,
-RV8xx work in pieces (exit code 2).
+RV8xx work in pieces. What cannot run here (RV600, RV704, RV803) ends with exit code 3.
 """
 
 from __future__ import annotations
@@ -26,6 +26,24 @@ class RheoVerifyError(Exception):
 
 class InputError(RheoVerifyError):
     """What was given cannot be used: a model file, a parameter, a combination of flags (exit code 2)."""
+
+
+class CannotRun(InputError):
+    """What was asked for cannot be answered here: something is not installed, or its workers die (exit code 3)."""
+
+    exit_code = 3
+
+
+def install(extra: str = "") -> str:
+    """How to install this project with one of its extras. It is on no package index."""
+    what = f"'.[{extra}]'" if extra else "."
+    return f"pip install {what} in a checkout of rheo_verify"
+
+
+def not_installed(package: str | None, extra: str, what: str = "") -> CannotRun:
+    """RV600: `package` is missing, which `extra` brings; `what` says for what it is needed."""
+    needed = f"{what} needs {package}, which is not installed" if what else f"{package} is not installed"
+    return CannotRun("RV600", f"{needed}: {install(extra)}")
 
 
 class LimitReached(RheoVerifyError):
@@ -55,6 +73,8 @@ CODES: dict[str, str] = {
     "RV107": "the class method is not valid for this design",
     "RV108": "the enumeration would be too large",
     "RV109": "a replay string does not fit",
+    "RV110": "the command line cannot be read",
+    "RV111": "a flag would have no effect",
     "RV120": "an input file cannot be read",
     "RV121": "the code to check cannot be loaded",
     "RV122": "an output file cannot be written",

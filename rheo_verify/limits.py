@@ -7,25 +7,27 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from rheo_verify.errors import LimitReached
 
 Item = TypeVar("Item")
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Told `(what, done, total)`, total 0 where it is not known."""
 
 
 @dataclass
 class Limits:
     """When long work must stop.
 
-    deadline: in seconds of `time.monotonic()`. trees: how many unpruned trees may be formed. progress: called with
-    `(what, done, total)`, total 0 where it is not known. memory: bytes that this process may hold. `covered` says how
+    deadline: in seconds of `time.monotonic()`. trees: how many unpruned trees may be formed. progress: told how
+    far it is. memory: bytes that this process may hold. `covered` says how
     far the work got, in words.
     """
 
     deadline: float | None = None
     trees: int | None = None
-    progress: Callable[[str, int, int], None] | None = None
+    progress: Progress | None = None
     memory: int | None = None
     covered: str = field(default="no tree and no class was finished", init=False)
 
@@ -37,6 +39,13 @@ class Limits:
             self.progress(what, done, total)
         if done == total:
             return
+        self.check_time()
+
+    def tell(self, what: str, done: int, total: int = 0) -> None:
+        """A `Progress` for work that knows no limits: raises `LimitReached` once one is reached."""
+        if self.progress is not None:
+            self.progress(what, done, total)
+        self.covered = f"{what}: {done:,} of {total:,}" if total else f"{what}: {done:,}"
         self.check_time()
 
     def watch(self, items: Iterable[Item], every: int = 256) -> Iterator[Item]:

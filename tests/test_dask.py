@@ -16,7 +16,7 @@ from rheo_verify.errors import InputError
 from rheo_verify.pieces import Job, Store, Workers, results
 
 pytestmark = pytest.mark.slow
-pytest.importorskip("distributed", reason="distributed is not installed: pip install 'rheo-verify[dask]'")
+pytest.importorskip("distributed", reason="distributed is not installed: pip install '.[dask]'")
 
 
 @pytest.fixture(scope="module")

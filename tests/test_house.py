@@ -29,7 +29,7 @@ PROOFS = sorted((ROOT / "proofs").rglob("*.py"))
 def test_tools_are_content(command: tuple[str, ...]) -> None:
     tool = Path(sys.executable).with_name(command[0])
     if not tool.exists():
-        pytest.skip(f"{command[0]} is not installed: pip install 'rheo-verify[dev]'")
+        pytest.skip(f"{command[0]} is not installed: pip install '.[dev]'")
     done = subprocess.run([tool, *command[1:]], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 

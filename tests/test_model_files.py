@@ -67,7 +67,7 @@ BAD = {
     "unknown token '00'": {**GOOD, "target": {"00": [1, 1]}},
     "this context stands twice": {**GOOD, "target": {"0 1": [1, 1], "0  1": [1, 1]}},
     "a row has 2 weights, one a token, but this one has 3": {**GOOD, "draft": [1, 1, 1]},
-    "a row is a list of 2 weights, not dict": {**GOOD, "target": {"": {"0": 1}}},
+    "a row is a list of 2 weights, not an object": {**GOOD, "target": {"": {"0": 1}}},
     "draft must be a row or an object": {**GOOD, "draft": "1/2"},
     "the key 'draft' is missing": {"vocab": 2, "target": [1, 1]},
     "vocab must be a positive integer, not 0": {**GOOD, "vocab": 0},
@@ -90,13 +90,13 @@ def test_bad_contents(message: str, tmp_path: Path) -> None:
 
 
 UNREADABLE = {
-    "line 1, column 12: .*truncated": b'{"vocab": 2',
+    "line 1, column 12 on; .*truncated": b'{"vocab": 2',
     "line 2, column 1": b'{"vocab": 2,\n]',
     "the key 'draft' stands twice": b'{"vocab": 1, "target": [1], "draft": [1], "draft": [1]}',
     "not UTF-8": b'{"vocab": \xff}',
     "nested too deeply": b"[" * 100_000,
     "line 1, column 1": b"",
-    "Exceeds the limit": b'{"vocab": ' + b"9" * 10_000 + b"}",
+    "an integer has 10,000 digits": b'{"vocab": ' + b"9" * 10_000 + b"}",
 }
 
 

@@ -129,7 +129,8 @@ def _files(directory: Path) -> list[Path]:
         (lambda text: text[: len(text) // 2], "not whole JSON"),
         (lambda text: text.replace('"result":75', '"result":76'), "its digest differs"),
         (lambda text: text.replace("finished-piece", "something-else"), "another program"),
-        (lambda text: "[]", "another program"),
+        (lambda text: "[]", "is damaged"),
+        (lambda text: json.dumps({"result": json.loads(text)["result"]}), "is damaged"),
         (lambda text: json.dumps({**json.loads(text), "key": "0" * 64}), "belongs to another piece"),
     ],
 )

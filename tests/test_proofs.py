@@ -219,7 +219,7 @@ def test_worlds_are_all_sign_patterns() -> None:
 
 
 def test_the_solver_finds_the_broken_variants() -> None:
-    pytest.importorskip("z3", reason="z3 is not installed: pip install 'rheo-verify[proofs]'")
+    pytest.importorskip("z3", reason="z3 is not installed: pip install '.[proofs]'")
     solver = load("symbolic.solver")
     for check in (solver.one_draft, solver.another_law, solver.target_for_residual, solver.lead_after_the_draw):
         assert check()

@@ -59,11 +59,7 @@ def certificate_of(result: Enumeration) -> Certificate:
 
     Raises `InputError` RV701 for several cycles and for other rules, RV702 where it would be too large.
     """
-    if result.cycles != 1:
-        raise InputError("RV701", f"a certificate speaks of one cycle, not of {result.cycles}")
-    if result.rule.name not in RULES:
-        message = f"a certificate speaks of the rules {', '.join(RULES)}, not of {result.rule.name}"
-        raise InputError("RV701", message)
+    check_certifiable(result.cycles, result.rule.name)
     growth = _growth(result)
     rows: dict[str, dict[TokenPath, Row]] = {}
     _recompute(result, recording(result.model, result.context, rows), growth)
@@ -80,6 +76,14 @@ def certificate_of(result: Enumeration) -> Certificate:
         tokens_per_cycle=result.emission.tokens_per_cycle,
         verdict=result.verdict,
     )
+
+
+def check_certifiable(cycles: int, rule: str) -> None:
+    """Raises `InputError` RV701 for several cycles and for other rules, before any work."""
+    if cycles != 1:
+        raise InputError("RV701", f"a certificate speaks of one cycle, not of {cycles}")
+    if rule not in RULES:
+        raise InputError("RV701", f"a certificate speaks of the rules {', '.join(RULES)}, not of {rule}")
 
 
 def _growth(result: Enumeration) -> Literal["eager", "lazy"]:

@@ -17,12 +17,12 @@ from rheo_verify.decoders.decoder import Decoder
 from rheo_verify.decoders.entry import Entry
 from rheo_verify.drafting.frozen_tree import FrozenTree, frozen
 from rheo_verify.drafting.iid import IID
-from rheo_verify.drafting.shapes import chain
+from rheo_verify.drafting.shapes import chain, size
 from rheo_verify.errors import InputError, LimitReached
 from rheo_verify.limits import Limits
 from rheo_verify.models.integer_rows import IntegerRows
 from rheo_verify.models.model import Context, Model, require_target
-from rheo_verify.probability.rationals import Rational, exact
+from rheo_verify.probability.rationals import Rational, about, exact
 from rheo_verify.verification.lenient import lenient
 from rheo_verify.verification.transport_rules import candidate_sets
 
@@ -31,6 +31,9 @@ Found = TypeVar("Found")
 LEVELS = 2
 LENGTH = 3
 MOST_SEQUENCES = 1_000_000
+MOST_LEVELS = 200
+MOST_LENGTH = 1_000
+MOST_NODES = 100_000
 MOST_TOKENS_FOR_OPTIMUM = 12
 FACTORS = tuple(map(exact, ("1", "5/4", "3/2", "2", "3", "1000000")))
 
@@ -110,14 +113,20 @@ def evaluate(
 
     Raises `InputError` RV105 (no row), RV106, RV108 (too many sequences), and `LimitReached`.
     """
-    if levels < 1 or length < 1:
-        raise InputError("RV106", f"levels {levels} and length {length} must be at least 1")
-    if model.vocab**length > MOST_SEQUENCES:
-        message = f"{model.vocab}^{length} sequences are too many to compare (at most {MOST_SEQUENCES:,})"
-        raise InputError("RV108", f"{message}; take a smaller vocabulary or length")
+    for name, value, most in (("levels", levels, MOST_LEVELS), ("length", length, MOST_LENGTH)):
+        if not 1 <= value <= most:
+            raise InputError("RV106", f"{name} {value} must be from 1 to {most:,}")
+    for tokens, what, flag in ((length, "to compare", "length"), (levels + 1, "to come out of one cycle", "levels")):
+        if model.vocab ** min(tokens, 64) > MOST_SEQUENCES:
+            message = f"{model.vocab}^{tokens} sequences are too many {what} (at most {MOST_SEQUENCES:,})"
+            raise InputError("RV108", f"{message}; take a smaller vocabulary or --{flag}")
     require_target(model, context, length)
     begin = time.perf_counter()
     decoder = entry.make(levels)
+    nodes = size(decoder.draft.shape(model, context)) if isinstance(decoder.draft, FrozenTree) else 0
+    if nodes > MOST_NODES:
+        message = f"{entry.name} would draft {about(nodes)} nodes, too many (at most {MOST_NODES:,})"
+        raise InputError("RV108", f"{message}; take a smaller --levels")
     limits = limits or Limits()
     laws = CycleLaws(decoder, model, limits, rows)
     joint, calls = joint_law(laws, context, length)

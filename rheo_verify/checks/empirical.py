@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from rheo_verify.checks.greedy import GreedyCheck, greedy_check
@@ -13,6 +13,7 @@ from rheo_verify.checks.uniformity import HeadTail, head_tail
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.decoders.torch_decoding import TorchDecoding
 from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.limits import Progress
 from rheo_verify.models.contexts import rows_along
 from rheo_verify.models.pair import Pair
 from rheo_verify.models.rows import RowSettings
@@ -22,8 +23,6 @@ from rheo_verify.verification.rules import layer_rule
 
 EXACT = 1e-12
 """The largest deviation of a float64 law from p that counts as rounding."""
-
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -103,13 +102,13 @@ def check_pair(pair: Pair, text: Sequence[int], plan: Plan, progress: Progress |
         say("designs checked exactly", number, len(plan.leads))
         for kept in sorted({lead + 1, plan.pool}):
             rule = layer_rule(plan.rule)
-            layers.append(check_layers(target, drafts, rule, lead=lead, pool=plan.pool, kept=kept))
+            layers.append(check_layers(target, drafts, rule, lead=lead, pool=plan.pool, kept=kept, progress=say))
     rounded = [
-        check_layers(target, drafts, layer_rule(plan.rule), lead=1, pool=plan.pool, dtype=dtype)
+        check_layers(target, drafts, layer_rule(plan.rule), lead=1, pool=plan.pool, dtype=dtype, progress=say)
         for dtype in plan.dtypes
     ]
     rates = {
-        name: float(check_layers(target, drafts, layer_rule(name), lead=lead, pool=3).acceptance.mean())
+        name: float(check_layers(target, drafts, layer_rule(name), lead=lead, pool=3, progress=say).acceptance.mean())
         for name, lead in (("topk", 3), ("rrsw", 1), ("rheo", 1))
     }
     greedy = _greedy(pair, text, plan, say) if plan.greedy else None
@@ -171,7 +170,7 @@ def _fixed_prompt(
     for number in range(plan.draws):
         row, token = fixed.first_token()
         drawn.append(token)
-        if number % 64 == 0:
+        if number % 16 == 0:
             say(f"draws at one prompt, m={design.lead}", number, plan.draws)
     assert row is not None
     return head_tail(row.double().cpu().numpy(), drawn, seed=plan.seed)

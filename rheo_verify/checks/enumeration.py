@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -23,8 +22,9 @@ from rheo_verify.errors import InputError, LimitReached
 from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model, require_target
 from rheo_verify.pieces import Store, Workers
+from rheo_verify.probability.distributions import support
 from rheo_verify.probability.laws import Law
-from rheo_verify.probability.rationals import ONE, ZERO, Rational
+from rheo_verify.probability.rationals import ONE, ZERO, Rational, about
 from rheo_verify.verification.layer import LayerRule
 
 Method = Literal["auto", "exhaustive", "classes"]
@@ -107,6 +107,10 @@ def enumerate_design(
     design.check_vocab(model.vocab)
     chosen = choose_method(model, design, method, context)
     require_target(model, context, cycles * (design.depth + 1) - 1)
+    least = len(support(model.target(context))) ** cycles
+    if least > MOST_SEQUENCES:
+        message = f"{cycles} cycles may emit {about(least)} different sequences and more, too many to compare"
+        raise InputError("RV108", f"{message} (at most {MOST_SEQUENCES:,}); change --cycles")
     engine = _Engine(model, design, rule, chosen, limits or Limits(), workers, store)
     first = engine.at(context)
     faults = tuple(slot_faults(first.prefixes, limits=engine.limits))
@@ -226,7 +230,7 @@ def choose_method(
         return "classes"
     if most > MOST_TREES:
         remedy = "use --method classes" if reason is None else f"and classes are not valid here: {reason}"
-        raise InputError("RV108", f"there may be {_about(most)} unpruned trees, too many to enumerate; {remedy}")
+        raise InputError("RV108", f"there may be {about(most)} unpruned trees, too many to enumerate; {remedy}")
     return "exhaustive"
 
 
@@ -282,7 +286,3 @@ def _why_not_adapted(violations: tuple[StepViolation, ...]) -> str:
     kinds = {violation.what for violation in violations}
     named = [reason for what, reason in reasons.items() if what in kinds]
     return "; ".join(named) or "a sampled token does not have the law that verification uses"
-
-
-def _about(number: int) -> str:
-    return f"{number:,}" if number < 10**15 else f"about 10^{round(number.bit_length() * math.log10(2))}"

@@ -9,12 +9,13 @@ differs where there is no near-tie is a fault.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.decoders.torch_decoding import TorchDecoding
+from rheo_verify.limits import Progress
 from rheo_verify.models.llama import TargetState
 from rheo_verify.models.rows import first_best
 
@@ -77,9 +78,7 @@ class GreedyCheck:
         return Verdict.of(not self.faults)
 
 
-def greedy_check(
-    live: TorchDecoding, tokens: int, progress: Callable[[str, int, int], None] | None = None
-) -> GreedyCheck:
+def greedy_check(live: TorchDecoding, tokens: int, progress: Progress | None = None) -> GreedyCheck:
     """Run `live` (started, at temperature 0) for `tokens` tokens, and the target by itself along what came out."""
     import torch
 
@@ -89,7 +88,7 @@ def greedy_check(
         if progress is not None:
             progress("greedy tokens", min(len(seen), tokens), tokens)
     text = live.context[: begin + tokens]
-    tree, own = torch.stack(seen[:tokens]), _one_at_a_time(live, text, begin)
+    tree, own = torch.stack(seen[:tokens]), _one_at_a_time(live, text, begin, progress)
     whole = TargetState.new(live.pair.target).prefill(text[:-1])[0][begin - 1 :]
     best = own.topk(2, dim=-1).values
     gaps = (best[:, 0] - best[:, 1]).tolist()
@@ -103,11 +102,14 @@ def greedy_check(
     return GreedyCheck(tokens, rounding, float((tree - own).abs().max()), tuple(found), explained)
 
 
-def _one_at_a_time(live: TorchDecoding, text: Sequence[int], begin: int) -> Tensor:
+def _one_at_a_time(live: TorchDecoding, text: Sequence[int], begin: int, progress: Progress | None) -> Tensor:
     """The target's logits [n, V] for tokens begin, begin + 1, … of a text, by ordinary incremental decoding."""
     import torch
 
     state = TargetState.new(live.pair.target)
     rows = [state.prefill(text[:begin])[0][-1]]
-    rows += [state.prefill([token])[0][0] for token in text[begin:-1]]
+    for token in text[begin:-1]:
+        if progress is not None:
+            progress("greedy tokens of the target itself", len(rows), len(text) - begin)
+        rows.append(state.prefill([token])[0][0])
     return torch.stack(rows)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rheo_verify.errors import InputError, RheoVerifyError
+from rheo_verify.errors import CannotRun, InputError, RheoVerifyError
 from rheo_verify.models.eagle3_checkpoint import canonical_name, check_keys, is_eagle3, target_ids
 from rheo_verify.models.eagle3_config import Eagle3Config, read_config
 from rheo_verify.models.llama import captured_layers
@@ -67,6 +67,8 @@ def _head(folder: Path) -> Inspection:
         tensors = {canonical_name(key): value for key, value in read_tensors(folder).items()}
         check_keys(config, tensors, str(folder))
         target_ids(config, tensors, str(folder))
+    except CannotRun:
+        raise
     except RheoVerifyError as error:
         return Inspection(str(folder), "an EAGLE-3 head that cannot be used", (), (str(error),))
     own = "embed_tokens.weight" in tensors

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import rheo_verify
-from rheo_verify.errors import InputError
+from rheo_verify.errors import InputError, install
 
-_DISTRIBUTION = "rheo-verify"
 _LEAST = {"numpy": "1.26", "rich": "13.7", "gmpy2": "2.1.5", "networkx": "3.2", "joblib": "1.3"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
@@ -94,7 +93,7 @@ def look() -> Installation:
     return Installation(rheo_verify.__version__, python, system, RATIONAL_TYPE, device, parts)
 
 
-_PLAIN = f"pip install {_DISTRIBUTION}"
+_PLAIN = install()
 
 
 def _version(distribution: str) -> str | None:
@@ -121,12 +120,12 @@ def _core(name: str, serves: str) -> Part:
 
 
 def _extra(name: str, extra: str, serves: str, distribution: str | None = None) -> Part:
-    return Part(name, "extra", _version(distribution or name), serves, f"pip install '{_DISTRIBUTION}[{extra}]'")
+    return Part(name, "extra", _version(distribution or name), serves, install(extra))
 
 
 def _torch() -> tuple[Part, str | None]:
     version, serves = _version("torch"), "empirical, inspect, precision; check of PyTorch code"
-    remedy = f"pip install '{_DISTRIBUTION}[torch]'"
+    remedy = install("torch")
     if version is None:
         return Part("torch", "extra", None, serves, remedy), None
     torch, fault = _loaded("torch")

@@ -18,12 +18,13 @@ import numpy as np
 
 from rheo_verify.checks.acceptance import Layer
 from rheo_verify.errors import InputError
-from rheo_verify.probability.rationals import ratio
+from rheo_verify.probability.rationals import about, ratio
 
 Shape: TypeAlias = tuple[int, int]
 """(n candidates, m lead)."""
 Table: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
+MOST_VOCAB = 100
 MOST_ROWS = 2_000_000
 
 
@@ -63,12 +64,15 @@ def shapes_of(vocab: int, lead: int | None = None, candidates: int | None = None
 
 
 def check_grid(vocab: int, denominator: int) -> None:
-    """Raises `InputError` RV106 unless the grid exists and its largest table of rows fits in memory."""
-    if vocab < 1 or denominator < 1:
-        raise InputError("RV106", f"vocab {vocab} and denominator {denominator} must be at least 1")
+    """Raises `InputError` RV106 unless the grid exists, RV108 unless its largest table of rows fits in memory."""
+    if not 1 <= vocab <= MOST_VOCAB:
+        raise InputError("RV106", f"vocab {vocab} must be from 1 to {MOST_VOCAB}")
+    if denominator < 1:
+        raise InputError("RV106", f"denominator {denominator} must be at least 1")
     rows = math.comb(denominator + vocab - 1, vocab - 1)
     if rows > MOST_ROWS:
-        raise InputError("RV106", f"{rows:,} rows of {vocab} tokens with denominator {denominator} are too many")
+        message = f"{about(rows)} rows of {vocab} tokens with denominator {denominator} are too many"
+        raise InputError("RV108", f"{message} (at most {MOST_ROWS:,}); take a smaller --vocab or --denominator")
 
 
 @lru_cache(maxsize=4)
@@ -105,4 +109,15 @@ def relabellings(row: Sequence[int]) -> int:
 
 def pairs_over(vocab: int, denominator: int) -> int:
     """How many (partition, composition) pairs there are over D, before those of a smaller denominator are left out."""
-    return len(descending(denominator, vocab)) * math.comb(denominator + vocab - 1, vocab - 1)
+    partitions = _partitions(vocab, 1 << denominator.bit_length())[denominator]
+    return partitions * math.comb(denominator + vocab - 1, vocab - 1)
+
+
+@lru_cache(maxsize=4)
+def _partitions(parts: int, most: int) -> list[int]:
+    """How many rows `descending(total, parts)` has, for every total up to `most`."""
+    ways = [1, *[0] * most]
+    for part in range(1, min(parts, most) + 1):
+        for total in range(part, most + 1):
+            ways[total] += ways[total - part]
+    return ways

@@ -6,9 +6,11 @@ the lead, in low precision, it may not be; as the sum of the tail it is, in any 
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from rheo_verify.limits import Limits
 from rheo_verify.models.rows import stable_top
 from rheo_verify.verification.layer import LayerRule
 
@@ -46,7 +48,16 @@ def random_logits(rows: int, vocab: int, scale: float, seed: int) -> tuple[Tenso
     return draft, draft + torch.randn(rows, vocab, generator=generator) * scale / 10
 
 
-def measure(draft: Tensor, target: Tensor, rule: LayerRule, *, dtype: str, lead: int, pool: int) -> PrecisionRow:
+def measure(
+    draft: Tensor,
+    target: Tensor,
+    rule: LayerRule,
+    *,
+    dtype: str,
+    lead: int,
+    pool: int,
+    limits: Limits | None = None,
+) -> PrecisionRow:
     """Measure on draft logits [B, V'] and target logits [B, V'] of the same tokens. m = `lead` is at least 1."""
     import torch
 
@@ -58,7 +69,7 @@ def measure(draft: Tensor, target: Tensor, rule: LayerRule, *, dtype: str, lead:
     tail = q.scatter(-1, ids[:, :lead], 0).sum(-1)
     below, fixed = torch.minimum(last, minus) < fill, torch.minimum(last, tail) < fill
     distances = [
-        _distances(target, q, ids, torch.minimum(last, z), fill, next_fill, lead, rule, chosen)
+        _distances(target, q, ids, torch.minimum(last, z), fill, next_fill, lead, rule, _rows(chosen, limits))
         for z, chosen in ((minus, below), (tail, fixed))
     ]
     _, found = torch.topk(q, min(pool, q.shape[-1]), dim=-1)
@@ -77,6 +88,10 @@ def measure(draft: Tensor, target: Tensor, rule: LayerRule, *, dtype: str, lead:
     )
 
 
+def _rows(chosen: Tensor, limits: Limits | None) -> Iterator[int]:
+    return (limits or Limits()).watch(chosen.nonzero().flatten().tolist())
+
+
 def _distances(
     target: Tensor,
     q: Tensor,
@@ -86,7 +101,7 @@ def _distances(
     next_fill: Tensor,
     lead: int,
     rule: LayerRule,
-    chosen: Tensor,
+    chosen: Iterable[int],
 ) -> Tensor:
     """Total variation between p and the output of the layer with m+1 surviving slots, for the chosen rows.
 
@@ -96,7 +111,7 @@ def _distances(
     import torch
 
     out = []
-    for row in chosen.nonzero().flatten().tolist():
+    for row in chosen:
         p = torch.softmax(target[row].double(), -1)
         law = q[row].double()
         law[ids[row, :lead]] = 0

@@ -20,7 +20,7 @@ from typing import Any
 import rheo_verify
 from rheo_verify.checks.rocq import RocqAnswer, check_theorems
 from rheo_verify.checks.verdict import Verdict
-from rheo_verify.errors import InputError
+from rheo_verify.errors import CannotRun, InputError, not_installed
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = (_PACKAGE / "proofs", _PACKAGE.parent / "proofs")
@@ -62,11 +62,11 @@ class Proved:
 
 
 def proofs_folder() -> Path:
-    """Where the proofs are. Raises `InputError` RV704 when they are not there."""
+    """Where the proofs are. Raises `CannotRun` RV704 when they are not there."""
     for folder in _FOLDERS:
         if (folder / "registry.py").is_file():
             return folder
-    raise InputError("RV704", "the folder proofs/ is neither in this installation nor beside it")
+    raise CannotRun("RV704", "the folder proofs/ is neither in this installation nor beside it")
 
 
 def load(name: str) -> ModuleType:
@@ -76,7 +76,7 @@ def load(name: str) -> ModuleType:
         place = [str(folder)]
         spec = importlib.util.spec_from_file_location(_NAME, folder / "__init__.py", submodule_search_locations=place)
         if spec is None or spec.loader is None:
-            raise InputError("RV704", f"{folder} cannot be loaded")
+            raise CannotRun("RV704", f"{folder} cannot be loaded")
         package = sys.modules[_NAME] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(package)
     return importlib.import_module(f"{_NAME}.{name}")
@@ -151,7 +151,7 @@ def _run(level: int, check: str) -> Step:
         verdict = Verdict.VERIFIED
     except ModuleNotFoundError as missing:
         package = {"z3": "z3-solver"}.get(missing.name or "", missing.name)
-        answer = f"{package} is not installed: pip install 'rheo-verify[proofs]'"
+        answer = not_installed(package, "proofs").message
         checker, verdict = str(package), Verdict.INCONCLUSIVE
     except refuted as error:
         answer, verdict = str(error), Verdict.REFUTED

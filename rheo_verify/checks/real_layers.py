@@ -10,11 +10,11 @@ so all tokens off the support are one token here; `total_variation` and `deviati
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from rheo_verify.drafting.ranks import rank_pools
+from rheo_verify.limits import Progress
 from rheo_verify.models.rows import DraftRows
 from rheo_verify.probability.arrays import pick, zero_at
 from rheo_verify.verification.layer import LayerRule
@@ -56,7 +56,7 @@ def check_layers(
     pool: int,
     kept: int | None = None,
     dtype: str = "float64",
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> LayerCheck:
     """Check rows p [B, V] (normalised) against draft rows cut to S tokens, with the first `kept` slots surviving.
 

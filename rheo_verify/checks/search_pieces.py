@@ -12,6 +12,7 @@ from rheo_verify.limits import Limits
 from rheo_verify.pieces import Job, Store, Workers, results
 from rheo_verify.pieces.job import Data
 
+MOST_PAIRS = 10**11
 PAIRS_A_PIECE = 64 * CHUNK
 WORTH_PROCESSES = 5_000_000
 """From so many pairs on (ten seconds or so), other processes are worth their start where nobody asked for them."""

@@ -53,8 +53,9 @@ def state_from_data(data: Any, source: str = "state") -> Search:
             raise ValueError("the cursor or the counts do not fit the scope")
         if (found.first is None) != (sum(tally.found for tally in found.tallies) == 0):
             raise ValueError("the counts and the first instance contradict each other")
-    except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
-        raise InputError("RV504", f"{source}: is not a stored search ({type(error).__name__}: {error})") from None
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, InputError):
+        message = f"{source}: is not a stored search, or is damaged; delete it to begin anew"
+        raise InputError("RV504", message) from None
     return found
 
 
@@ -73,7 +74,7 @@ def take_up(scope: Scope, path: str | Path) -> Search | None:
     """The stored search of this scope, None if there is no such file. Raises `InputError` RV504 if it is another's."""
     from rheo_verify.models.table_file import read_json
 
-    if not Path(path).exists():
+    if not os.path.exists(path):
         return None
     found = state_from_data(read_json(path, "RV504"), str(path))
     if found.scope != scope:

@@ -26,6 +26,7 @@ from rheo_verify.checks.tilts import Seen
 from rheo_verify.checks.uniformity import Uniformity
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError
+from rheo_verify.models.table_file import integer
 
 KEYS = ("id", "token", "logprobs", "rest", "drafts", "leaf")
 TOLERANCE = 1e-3
@@ -96,10 +97,15 @@ class Audit:
             )
             counts = Uniformity(np.array(data["counts"], dtype=np.int64))
             seed, offset, lines, broken = (int(data[key]) for key in ("seed", "offset", "lines", "broken"))
-            faults = list(data["faults"])
-            return Audit(float(data["level"]), seed, offset, lines, broken, faults, process, counts)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError("RV607", f"{where}: is not the state of an audit ({error})") from None
+            if not 0 <= offset < 2**63 or min(seed, lines, broken) < 0:
+                raise ValueError("a count that is none")
+            faults, impossible, level = list(map(str, data["faults"])), data["impossible"], float(data["level"])
+            if not 0 < level < 1 or not (impossible is None or type(impossible) is int):
+                raise ValueError("no level, or no place")
+            return Audit(level, seed, offset, lines, broken, faults, process, counts)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            message = f"{where}: is not the state of an audit, or is damaged; delete it to begin anew"
+            raise InputError("RV607", message) from None
 
 
 def audit_file(path: str | Path, audit: Audit, *, strict: bool = False, every: int = 4096) -> Iterator[int]:
@@ -176,14 +182,19 @@ class _Batch:
             process.see_all(batch, numbers, (audit.level / 2,))
             by_target.see_all((numbers.below + uniform * numbers.probability) / numbers.total)
         kept = audit.faults + faults[: max(0, _MOST_REPORTED - len(audit.faults))]
-        audit.process, audit.by_target, audit.faults, audit.broken = process, by_target, kept, audit.broken + len(faults)
+        audit.process, audit.by_target, audit.faults, audit.broken = (
+            process,
+            by_target,
+            kept,
+            audit.broken + len(faults),
+        )
         audit.lines, audit.offset, self.lines, self.size = audit.lines + len(lines), audit.offset + self.size, [], 0
 
 
 def _parses(line: bytes) -> bool:
     try:
-        json.loads(line)
-    except ValueError:
+        json.loads(line, parse_int=integer)
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -193,9 +204,15 @@ def read_line(line: bytes, where: str) -> Seen:
     if len(line) >= LONGEST_LINE:
         raise InputError("RV606", f"{where}: is longer than {LONGEST_LINE // 2**20} MB")
     try:
-        data = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError("RV606", f"{where}: is not JSON ({error})") from None
+        data = json.loads(line, parse_int=integer)
+    except UnicodeDecodeError as error:
+        raise InputError("RV606", f"{where}: is not UTF-8 text (byte {error.start})") from None
+    except json.JSONDecodeError as error:
+        raise InputError("RV606", f"{where}: is not JSON at column {error.colno}") from None
+    except RecursionError:
+        raise InputError("RV606", f"{where}: is nested too deeply") from None
+    except ValueError as error:
+        raise InputError("RV606", f"{where}: {error}") from None
     if not isinstance(data, dict):
         raise InputError("RV606", f"{where}: is not an object")
     for key in ("token", "logprobs"):
@@ -253,6 +270,10 @@ def _token(value: Any, where: str) -> int:
 
 
 def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value) or value == math.inf:
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else float(value)
+    except OverflowError:
+        number = math.inf
+    if math.isnan(number) or number == math.inf:
         raise InputError("RV606", f"{where}: {value!r} is not a number")
-    return float(value)
+    return number

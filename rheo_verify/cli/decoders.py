@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
 from rheo_verify.cli.files import add_html_argument, check_output, write_output, write_unfinished
 from rheo_verify.cli.progress import ProgressBar
-from rheo_verify.errors import InputError
 
 if TYPE_CHECKING:
     from rheo_verify.limits import Limits
@@ -42,7 +40,7 @@ def add(subparsers: Any) -> None:
     group = parser.add_argument_group("what is compared")
     group.add_argument("--levels", type=int, default=2, metavar="D", help="depth of the trees (default: 2)")
     group.add_argument("--length", type=int, default=3, metavar="L", help="tokens that are compared (default: 3)")
-    group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
+    settings.add_time_limit(group)
     add_html_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -50,15 +48,10 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command: one decoder's verdict, or 1 if one that should be lossless is not, 3 if one is unfinished."""
-    from rheo_verify.limits import Limits
-
-    if args.time_limit is not None and not args.time_limit > 0:
-        raise InputError("RV106", f"--time-limit {args.time_limit} must be a positive number of seconds")
     check_output("--html", args.html)
     model = settings.from_arguments(args).model
-    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     with ProgressBar() as bar:
-        limits = Limits(deadline, progress=bar.update)
+        limits = settings.limits_from(args, bar.update)
         if args.name is not None:
             code, output = _one(args, model, limits)
         else:

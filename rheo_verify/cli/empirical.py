@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli.files import add_html_argument, check_output, write_output
 from rheo_verify.cli.progress import ProgressBar
+from rheo_verify.cli.settings import add_time_limit, limits_from
 from rheo_verify.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def add(subparsers: Any) -> None:
     tests.add_argument("--contexts", type=int, default=400, metavar="N", help="rows of the exact check (default: 400)")
     tests.add_argument("--level", type=float, default=0.01, help="chance of a false alarm a design (default: 0.01)")
     tests.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all draws (default: 0)")
+    add_time_limit(tests)
     tests.add_argument("--fault", metavar="NAME", help="plant a fault: residual-from-p, bonus-at-temperature-1")
     add_html_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -71,20 +73,23 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.models.llama import torch_and_transformers
 
     check_output("--html", args.html)
+    if args.tokens < 1 or min(args.draws, args.greedy) < 0 or args.contexts < 2 or not 0 < args.level < 1:
+        fault = "--tokens must be positive, --contexts at least 2, --draws and --greedy not negative, --level in (0, 1)"
+        raise InputError("RV106", fault)
+    if not 0 <= args.seed < 2**63:
+        raise InputError("RV106", f"--seed {args.seed} must be from 0 to 2^63 - 1")
+    leads = _leads(args.m, args.k)
     torch, _ = torch_and_transformers()
     from rheo_verify.checks.empirical import Plan, check_pair
     from rheo_verify.models.rows import RowSettings
     from rheo_verify.report import empirical as report
     from rheo_verify.report.text import stdout_style
 
-    if args.tokens < 1 or min(args.draws, args.greedy) < 0 or args.contexts < 2 or not 0 < args.level < 1:
-        fault = "--tokens must be positive, --contexts at least 2, --draws and --greedy not negative, --level in (0, 1)"
-        raise InputError("RV106", fault)
     if args.device == "cpu":
         torch.set_num_threads(1)
     plan = Plan(
         settings=RowSettings(args.temperature, args.support, args.rows_dtype),
-        leads=_leads(args.m, args.k),
+        leads=leads,
         rule=args.rule,
         pool=args.k,
         depth=args.depth,
@@ -97,9 +102,10 @@ def run(args: argparse.Namespace) -> int:
         fault=args.fault,
     )
     with ProgressBar() as bar:
-        bar.update("loading the models", 0, 0)
+        limits = limits_from(args, bar.update)
+        limits.tell("loading the models", 0)
         pair, text = _load(args)
-        result = check_pair(pair, text[: args.contexts + 2], plan, bar.update)
+        result = check_pair(pair, text[: args.contexts + 2], plan, limits.tell)
     if args.html is not None:
         from rheo_verify.report.html.empirical import to_html
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli import settings
 from rheo_verify.cli.certificates import add_certificate, check_name, write
+from rheo_verify.cli.combinations import without_effect
 from rheo_verify.cli.files import add_html_argument, check_output, write_output
+from rheo_verify.cli.messages import note
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
 
@@ -49,7 +50,7 @@ def add(subparsers: Any) -> None:
         default="auto",
         help="every unpruned tree, or one growth a class (refused where it would repair the design); default: auto",
     )
-    group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
+    settings.add_time_limit(group)
     group.add_argument(
         "--max-trees",
         type=int,
@@ -66,26 +67,24 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
+    from rheo_verify.checks.certificate import check_certifiable
     from rheo_verify.checks.enumeration import enumerate_design
-    from rheo_verify.limits import Limits
     from rheo_verify.report import enumeration as report
     from rheo_verify.report.text import stdout_style
 
     if args.cycles < 1:
         raise InputError("RV106", f"--cycles {args.cycles} must be at least 1")
-    if args.time_limit is not None and not args.time_limit > 0:
-        raise InputError("RV106", f"--time-limit {args.time_limit} must be a positive number of seconds")
     if args.max_trees is not None and args.max_trees < 1:
         raise InputError("RV106", f"--max-trees {args.max_trees} must be at least 1")
     check_name(args.certificate)
     check_output("--html", args.html)
     check_output("--svg", args.svg)
     chosen = settings.from_arguments(args)
+    if args.certificate is not None:
+        check_certifiable(args.cycles, chosen.rule.name)
     workers, store = settings.workers_from(args)
-    memory = settings.memory_from(args)
-    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     with ProgressBar() as bar:
-        limits = Limits(deadline, args.max_trees, bar.update, memory)
+        limits = settings.limits_from(args, bar.update, args.max_trees)
         try:
             result = enumerate_design(
                 chosen.model,
@@ -107,7 +106,11 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(
                 report.unfinished_json(ended) if args.json else report.unfinished_text(ended, stdout_style())
             )
+            for flag in [f"--{name}" for name in ("certificate", "svg") if getattr(args, name) is not None]:
+                note(f"{flag}: nothing was written, for there is no answer")
             return 3
+    for words in without_effect(args, method=result.method):
+        note(words)
     if args.certificate is not None:
         _write_certificate(result, args.certificate)
     if args.html is not None:

@@ -31,7 +31,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command: 0 if everything can be used and fits, else 2."""
+    """Run the command: 0 if everything can be used and fits; else the report, and its first fault as bad input."""
     from rheo_verify.checks.inspection import inspect_folder, misfit
     from rheo_verify.errors import InputError
     from rheo_verify.report import inspection as report
@@ -48,4 +48,10 @@ def run(args: argparse.Namespace) -> int:
     sys.stdout.write(
         report.to_json(found, pair, reason) if args.json else report.to_text(found, pair, reason, stdout_style())
     )
-    return 2 if reason or any(it.faults for it in found) else 0
+    faults = [fault for it in found for fault in it.faults]
+    if faults:
+        code, _, message = faults[0].partition(": ")
+        raise InputError(code, message)
+    if reason is not None:
+        raise InputError("RV605", reason)
+    return 0

@@ -13,9 +13,11 @@ from collections.abc import Sequence
 
 import rheo_verify
 from rheo_verify.cli import messages
+from rheo_verify.cli.arguments import Parser
+from rheo_verify.cli.combinations import check_combinations
 from rheo_verify.cli.files import check_distinct, write_unfinished
 from rheo_verify.cli.messages import add_message_arguments
-from rheo_verify.cli.output import NARROW, steady_output, terminal_width
+from rheo_verify.cli.output import NARROW, Output, one_line, steady_output, terminal_width
 from rheo_verify.errors import LimitReached, RheoVerifyError
 
 COMMANDS = (
@@ -56,18 +58,20 @@ _FLAGS = (
     (r"^depth D ", "--depth"),
     (r"^budget R ", "--budget"),
     (r"^vocab ", "--vocab"),
+    (r"^denominator ", "--denominator"),
     (r"^support ", "--support"),
     (r"^proxy ", "--proxy"),
     (r"^epsilon ", "--epsilon"),
     (r"^cycles ", "--cycles"),
-    (r"^levels ", "--levels, --length"),
+    (r"^levels ", "--levels"),
+    (r"^length ", "--length"),
 )
 """What the library calls a parameter, and the flag that sets it."""
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """The whole parser, for the command line and for the documentation."""
-    top = argparse.ArgumentParser(
+    top = Parser(
         prog="rheo_verify",
         description="Decide, exactly, whether a speculative decoder is lossless.",
         epilog=EXAMPLES + EXIT_CODES,
@@ -86,41 +90,48 @@ def run(argv: Sequence[str] | None = None) -> int:
     """Parse and run one command; the exit code (see EXIT_CODES)."""
     if sys.stdout is None:
         if sys.stderr is not None:
-            print("rheo_verify: the output cannot be written: stdout is closed", file=sys.stderr)
+            print("rheo_verify: RV122: the output cannot be written: stdout is closed", file=sys.stderr)
         return 2
     with steady_output() as out:
-        given = sys.argv[1:] if argv is None else list(argv)
-        args = parser().parse_args(given)
-        args.command_line = shlex.join(["python", "-m", "rheo_verify", *given])
+        return _run(sys.argv[1:] if argv is None else list(argv), out)
+
+
+def _run(given: Sequence[str], out: Output) -> int:
+    args = argparse.Namespace(command=None)
+    name = " ".join(["rheo_verify", *(it for it in given[:1] if it in COMMANDS)])
+    try:
+        parsed = _parse(given)
+        if parsed is None:
+            sys.stdout.flush()
+            return 0
+        args = parsed
         width = terminal_width()
         out.width = width if width < NARROW and not getattr(args, "json", False) else None
         messages.choose(args.quiet, args.verbose)
-        began = messages.begin(args.command)
-        code = _run(args)
-        messages.end(args.command, code, began)
-        return code
-
-
-def _run(args: argparse.Namespace) -> int:
-    try:
+        check_combinations(args)
         check_distinct(args)
+        began = messages.begin(args.command)
         code: int = args.run(args)
         sys.stdout.flush()
+        messages.end(args.command, code, began)
         return code
     except LimitReached as limit:
         covered = f" ({limit.covered})" if limit.covered else ""
-        print(f"INCONCLUSIVE: {limit}{covered}", file=sys.stderr)
+        _say(f"INCONCLUSIVE: {limit}{covered}")
         write_unfinished(args, str(limit), limit.covered)
         return 3
     except RheoVerifyError as error:
-        print(f"rheo_verify {args.command}: {error}{_flag(args, error.message)}", file=sys.stderr)
+        _say(f"{name}: {error}{_flag(args, error.message)}")
         return error.exit_code
     except KeyboardInterrupt:
-        print("INCONCLUSIVE: RV203: interrupted", file=sys.stderr)
+        _say("INCONCLUSIVE: RV203: interrupted")
         write_unfinished(args, "RV203: interrupted")
         return 3
     except OSError as error:
-        print(f"rheo_verify {args.command}: the output cannot be written: {error.strerror or error}", file=sys.stderr)
+        if error.filename is not None:
+            _say(f"{name}: RV120: {error.filename}: cannot be read ({error.strerror or error})")
+            return 2
+        _say(f"{name}: RV122: the output cannot be written: {error.strerror or error}")
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
@@ -128,8 +139,22 @@ def _run(args: argparse.Namespace) -> int:
         import traceback
 
         traceback.print_exc()
-        print(f"rheo_verify {args.command}: internal error: {error!r}; please report it", file=sys.stderr)
+        _say(f"{name}: internal error: {error!r}; please report it")
         return 4
+
+
+def _parse(given: Sequence[str]) -> argparse.Namespace | None:
+    """The arguments; None where --help or --version was printed instead."""
+    try:
+        args: argparse.Namespace = parser().parse_args(given)
+    except SystemExit:
+        return None
+    args.command_line = shlex.join(["python", "-m", "rheo_verify", *given])
+    return args
+
+
+def _say(words: str) -> None:
+    print(one_line(words), file=sys.stderr)
 
 
 def _flag(args: argparse.Namespace, message: str) -> str:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 NARROW = 60
+LONGEST = 2000
+"""Characters of a message."""
 _COLOUR = re.compile(r"\033\[[\d;]*m")
 _MARGIN = re.compile(r"[ │├└─•]*")
 
@@ -18,17 +20,19 @@ _MARGIN = re.compile(r"[ │├└─•]*")
 class Output:
     """A text stream. When its reader has gone the rest is dropped, so that the work ends with its own exit code.
 
-    width: lines are fitted to it; None leaves them as they are.
+    width: lines are fitted to it; None leaves them as they are. optional: what cannot be written is dropped as well
+    (messages on stderr: the exit code must still be that of the answer).
     """
 
-    def __init__(self, stream: Any, width: int | None = None) -> None:
+    def __init__(self, stream: Any, width: int | None = None, *, optional: bool = False) -> None:
         self._stream, self.width = stream, width
+        self._dropped = OSError if optional else BrokenPipeError
 
     def write(self, words: str) -> int:
         """Write, fitted; returns the length of what was given."""
         try:
             self._stream.write(words if self.width is None else fitted(words, self.width))
-        except BrokenPipeError:
+        except self._dropped:
             self._drop()
         return len(words)
 
@@ -36,7 +40,7 @@ class Output:
         """Flush, if anybody reads."""
         try:
             self._stream.flush()
-        except BrokenPipeError:
+        except self._dropped:
             self._drop()
 
     def _drop(self) -> None:
@@ -55,12 +59,23 @@ def steady_output() -> Iterator[Output]:
 
     before = sys.stdout, sys.stderr
     out = Output(sys.stdout)
-    sys.stdout, sys.stderr = out, Output(sys.stderr)
+    sys.stdout, sys.stderr = out, Output(sys.stderr or open(os.devnull, "w"), optional=True)  # noqa: SIM115
     try:
         yield out
     finally:
         out.flush()
         sys.stdout, sys.stderr = before
+
+
+def one_line(words: str) -> str:
+    """What is quoted in a message must not break its line or move the cursor, nor fill the screen.
+
+    >>> one_line("no file 'a\\nb'\\033[2J")
+    "no file 'a\\\\nb'\\\\x1b[2J"
+    """
+    if len(words) > LONGEST:
+        words = f"{words[: LONGEST // 2]} … {words[-LONGEST // 2 :]}"
+    return "".join(it if it.isprintable() else ascii(it)[1:-1] for it in words)
 
 
 def terminal_width() -> int:

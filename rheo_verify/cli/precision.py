@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli.progress import ProgressBar
+from rheo_verify.cli.settings import add_time_limit, limits_from
 from rheo_verify.errors import InputError
+from rheo_verify.probability.rationals import about
+
+if TYPE_CHECKING:
+    from rheo_verify.limits import Limits
+
+MOST_ENTRIES = 2**28
 
 EXAMPLES = """examples:
   rheo_verify precision --vocab 128 --scale 8
@@ -36,6 +43,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--k", type=int, default=8, metavar="N", help="candidates, K (default: 8)")
     parser.add_argument("--rule", choices=("rheo", "rrsw"), default="rheo", help="verification rule (default: rheo)")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the random rows (default: 0)")
+    add_time_limit(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -44,27 +52,45 @@ def run(args: argparse.Namespace) -> int:
     """Run the command: 0 if the remedy broke no row, else 1."""
     from rheo_verify.models.llama import torch_and_transformers
 
-    torch_and_transformers()[0].set_num_threads(1)
-    from rheo_verify.checks.precision import LOW, PrecisionRow, measure, random_logits
-    from rheo_verify.report import precision as report
-    from rheo_verify.report.text import stdout_style
-    from rheo_verify.verification.rules import layer_rule
+    leads = _checked(args)
+    with ProgressBar() as bar:
+        limits = limits_from(args, bar.update)
+        torch_and_transformers()[0].set_num_threads(1)
+        return _measured(args, leads, limits)
 
+
+def _checked(args: argparse.Namespace) -> list[int]:
+    """The values of m. Raises `InputError` RV106, RV108."""
     try:
         leads = [int(it) for it in args.m.split(",")]
     except ValueError:
         leads = [0]
     if not all(1 <= lead < args.k for lead in leads):
         raise InputError("RV106", f"--m {args.m} must be numbers from 1 to K - 1 = {args.k - 1}")
-    if args.rows < 1 or args.vocab < max(leads) + args.k or not args.scale > 0:
+    if args.rows < 1 or args.vocab < max(leads) + args.k or not 0 < args.scale < float("inf"):
         raise InputError("RV106", "--rows and --scale must be positive, and --vocab at least m + K")
+    if args.rows * args.vocab > MOST_ENTRIES:
+        size = f"{about(args.rows)} rows of {args.vocab:,} tokens"
+        raise InputError("RV108", f"{size} are too many (at most {MOST_ENTRIES:,} entries); change --rows or --vocab")
+    if not 0 <= args.seed < 2**63:
+        raise InputError("RV106", f"--seed {args.seed} must be from 0 to 2^63 - 1")
+    return leads
+
+
+def _measured(args: argparse.Namespace, leads: list[int], limits: Limits) -> int:
+    from rheo_verify.checks.precision import LOW, PrecisionRow, measure, random_logits
+    from rheo_verify.report import precision as report
+    from rheo_verify.report.text import stdout_style
+    from rheo_verify.verification.rules import layer_rule
+
+    limits.tell("measurements", 0, len(LOW) * len(leads))
     draft, target = _real(args.rows) if args.pair else random_logits(args.rows, args.vocab, args.scale, args.seed)
     found: list[PrecisionRow] = []
-    with ProgressBar() as bar:
-        for dtype in LOW:
-            for lead in leads:
-                bar.update("measurements", len(found), len(LOW) * len(leads))
-                found.append(measure(draft, target, layer_rule(args.rule), dtype=dtype, lead=lead, pool=args.k))
+    for dtype in LOW:
+        for lead in leads:
+            limits.tell("measurements", len(found), len(LOW) * len(leads))
+            rule = layer_rule(args.rule)
+            found.append(measure(draft, target, rule, dtype=dtype, lead=lead, pool=args.k, limits=limits))
     source = "the shipped pair" if args.pair else f"random rows of {args.vocab}, logits of scale {args.scale:g}"
     sys.stdout.write(report.to_json(found, source) if args.json else report.to_text(found, source, stdout_style()))
     return 1 if any(it.remedied for it in found) else 0

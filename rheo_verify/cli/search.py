@@ -9,7 +9,7 @@ import time
 from typing import Any
 
 from rheo_verify.cli.progress import ProgressBar
-from rheo_verify.cli.settings import add_work_arguments, memory_from, workers_from
+from rheo_verify.cli.settings import add_time_limit, add_work_arguments, limits_from, workers_from
 
 EPILOG = """examples:
   rheo_verify search --where "rrsw > rheo" --vocab 4 --denominator 6
@@ -38,7 +38,7 @@ def add(subparsers: Any) -> None:
     parser.add_argument("--m", type=int, metavar="M", help="only this many lead tokens (default: all, 0 to V-1)")
     parser.add_argument("--k", type=int, metavar="K", help="only this many candidates (default: all, m+1 to V)")
     parser.add_argument("--largest", metavar="SUM", help='also where this is largest, e.g. "optimal - rheo"')
-    parser.add_argument("--time-limit", type=float, metavar="S", help="stop after S seconds")
+    add_time_limit(parser)
     parser.add_argument("--state", metavar="FILE", help="store the search here, and take it up again from here")
     add_work_arguments(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object on stdout")
@@ -49,24 +49,26 @@ def run(args: argparse.Namespace) -> int:
     """Search and report; the exit code is that of "there is no such pair"."""
     from rheo_verify.checks.instances import check_grid, shapes_of
     from rheo_verify.checks.search import Scope, begin, steps
-    from rheo_verify.checks.search_pieces import most_pairs, position, search_in_pieces
+    from rheo_verify.checks.search_pieces import MOST_PAIRS, most_pairs, position, search_in_pieces
     from rheo_verify.checks.search_state import store, take_up
     from rheo_verify.errors import InputError, LimitReached
-    from rheo_verify.limits import Limits
+    from rheo_verify.probability.rationals import about
     from rheo_verify.report.search import search_data, search_text
 
-    _check_limit(args.time_limit)
+    limits = limits_from(args, zero=True)
     workers, kept = workers_from(args)
     if args.state is not None and args.checkpoint is not None:
         raise InputError("RV106", "--state and --checkpoint exclude each other: give one of them")
     check_grid(args.vocab, args.denominator)
     scope = Scope(args.where, args.vocab, args.denominator, shapes_of(args.vocab, args.m, args.k), args.largest)
+    pairs = most_pairs(scope)
+    if pairs > MOST_PAIRS:
+        message = f"{about(pairs)} pairs are too many to look at (at most {MOST_PAIRS:,})"
+        raise InputError("RV108", f"{message}; take a smaller --vocab or --denominator")
     found = begin(scope)
     if args.state is not None:
         found = take_up(scope, args.state) or found
     before, started, shown = found.seconds, time.monotonic(), 0.0
-    limits = Limits(None if args.time_limit is None else started + args.time_limit, memory=memory_from(args))
-    pairs = most_pairs(scope)
     try:
         with ProgressBar() as bar:
             for latest in steps(found) if args.state is not None else search_in_pieces(scope, workers, limits, kept):
@@ -87,10 +89,3 @@ def run(args: argparse.Namespace) -> int:
         store(found, args.state)
     print(json.dumps(search_data(found), indent=1) if args.json else search_text(found))
     return found.verdict.exit_code
-
-
-def _check_limit(seconds: float | None) -> None:
-    from rheo_verify.errors import InputError
-
-    if seconds is not None and not 0 <= seconds < 1e9:
-        raise InputError("RV106", f"--time-limit {seconds} must be a number of seconds, 0 or more")

@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
@@ -14,6 +18,7 @@ from rheo_verify.errors import InputError
 
 if TYPE_CHECKING:
     from rheo_verify.drafting.design import TreeDesign
+    from rheo_verify.limits import Limits, Progress
     from rheo_verify.models.model import Model
     from rheo_verify.pieces import Store, Workers
     from rheo_verify.pieces.running import Backend
@@ -89,6 +94,48 @@ def add_work_arguments(parser: argparse.ArgumentParser, *, memory: bool = True) 
         )
 
 
+def add_time_limit(group: argparse._ActionsContainer) -> None:
+    """--time-limit SECONDS."""
+    group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
+
+
+def limits_from(
+    args: argparse.Namespace, progress: Progress | None = None, trees: int | None = None, *, zero: bool = False
+) -> Limits:
+    """`--time-limit` (from now on) and `--memory-limit`, where the command has them. Raises `InputError` RV106.
+
+    zero: whether no time at all is a limit, too.
+    """
+    from rheo_verify.limits import Limits
+
+    seconds = args.time_limit
+    if seconds is not None and not ((seconds > 0 or (zero and seconds == 0)) and seconds < float("inf")):
+        wanted = "a number of seconds, 0 or more" if zero else "a positive number of seconds"
+        raise InputError("RV106", f"--time-limit {seconds:g} must be {wanted}")
+    deadline = None if seconds is None else time.monotonic() + seconds
+    memory = memory_from(args) if hasattr(args, "memory_limit") else None
+    return Limits(deadline, trees, progress, memory)
+
+
+@contextmanager
+def interrupting(limits: Limits) -> Iterator[Limits]:
+    """The limits also end work that never looks at them: proofs, other programs. Where there are signals for it."""
+    if limits.deadline is None or not hasattr(signal, "setitimer"):
+        yield limits
+        return
+
+    def ring(number: int, frame: object) -> None:
+        limits.check_time()
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(0.001, limits.deadline - time.monotonic()), 0.2)
+    try:
+        yield limits
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def workers_from(args: argparse.Namespace) -> tuple[Workers, Store | None]:
     """From the parsed arguments. Raises `InputError`."""
     from rheo_verify.pieces import Store, Workers
@@ -134,8 +181,6 @@ class Settings:
 def from_arguments(args: argparse.Namespace) -> Settings:
     """Settings from parsed arguments. Raises `InputError`."""
     given = {key: getattr(args, key) for key in DEFAULTS if getattr(args, key, None) is not None}
-    if given.get("model") == "":
-        raise InputError("RV106", "--model needs the name of a file")
     if "model" in given and ("vocab" in given or "seed" in given):
         raise InputError("RV106", "--model and --vocab/--seed exclude each other: give one of them")
     if "model" in given and _can_be_read_once(given["model"]):
@@ -149,12 +194,15 @@ def _can_be_read_once(name: str) -> bool:
 
 def from_text(written: str) -> Settings:
     """The inverse of `Settings.text`. Raises `InputError` RV109 when it does not fit, or its model file has changed."""
-    values = dict(DEFAULTS)
+    values, stated = dict(DEFAULTS), set[str]()
     for part in written.split(",") if written != "default" else []:
         key, equals, value = part.partition("=")
         if key not in DEFAULTS or not equals:
             raise InputError("RV109", f"{part!r} in the replay string is not a setting like m=1")
-        values[key] = os.fsdecode(unquote_to_bytes(value))
+        if key in stated:
+            raise InputError("RV109", f"{key} stands twice in the replay string")
+        stated.add(key)
+        values[key] = os.fsdecode(unquote_to_bytes(os.fsencode(value)))
         if key in _NUMBERS:
             values[key] = _number(key, value)
     expected = None

@@ -46,8 +46,15 @@ def shape_of(slots: Iterable[SlotPath]) -> Shape:
 
 
 def size(shape: Shape) -> int:
-    """The number of nodes below the root."""
-    return sum(1 + size(child) for child in shape)
+    """The number of nodes below the root; a subtree that stands in many places is counted once and multiplied."""
+    known: dict[int, int] = {}
+
+    def below(here: Shape) -> int:
+        if id(here) not in known:
+            known[id(here)] = sum(1 + below(child) for child in here)
+        return known[id(here)]
+
+    return below(shape)
 
 
 def depth_of(shape: Shape) -> int:

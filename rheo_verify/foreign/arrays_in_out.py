@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rheo_verify.errors import InputError
+from rheo_verify.errors import CannotRun, InputError
 from rheo_verify.probability.distributions import Row
 
 KINDS = ("torch", "numpy", "list")
@@ -37,7 +37,7 @@ class Maker:
                 import torch
             except ModuleNotFoundError:
                 message = "arrays are torch's unless --arrays says numpy or list, and torch is not installed"
-                raise InputError("RV600", f"{message}: pip install torch") from None
+                raise CannotRun("RV600", f"{message}: pip install torch") from None
 
             self.torch = torch
             self._float = getattr(torch, dtype)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.checks.verdict import Verdict
-from rheo_verify.errors import InputError
+from rheo_verify.errors import not_installed
 from rheo_verify.foreign.answering import answering
 from rheo_verify.foreign.cases import Case
 from rheo_verify.foreign.decoder import decoder_row
@@ -48,8 +48,7 @@ def _define() -> Any:
         transformers: Any = importlib.import_module("transformers")
         output: Any = importlib.import_module("transformers.modeling_outputs").CausalLMOutputWithPast
     except ImportError as error:  # pragma: no cover - depends on the environment
-        message = f"TableLM needs torch and transformers: pip install 'rheo-verify[torch]' ({error})"
-        raise InputError("RV600", message) from None
+        raise not_installed(error.name, "torch", "TableLM") from None
 
     cache_name = "cache" if "cache" in output.__dataclass_fields__ else "past_key_values"
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rheo_verify.errors import InputError
+from rheo_verify.models.table_file import kind
 
 ARCHITECTURES = (
     "LlamaForCausalLM",
@@ -47,6 +48,12 @@ _IGNORED = frozenset({
     "target_model_type", "_name_or_path",
 })
 # fmt: on
+_KINDS: dict[str, tuple[Any, str]] = {
+    "architectures": (list, "a list"),
+    "transformer_layer_config": (Mapping, "an object"),
+    "rope_parameters": (Mapping, "an object"),
+    "eagle_config": (Mapping, "an object"),
+}
 _KNOWN = frozenset(
     {*_NUMBERS, *_NEUTRAL, *_IGNORED}
     | {"num_key_value_heads", "head_dim", "draft_vocab_size", "rms_norm_eps", "rope_theta", "rope_parameters"}
@@ -75,16 +82,13 @@ class Eagle3Config:
 def read_config(data: Mapping[str, Any], where: str) -> Eagle3Config:
     """A head's configuration from its `config.json`. Raises `InputError` RV602 that names the key."""
     layout = "speculators" if "transformer_layer_config" in data else "SafeAILab/SpecForge"
+    _check_kinds(data, where)
     nested = data.get("transformer_layer_config") or {}
-    if not isinstance(nested, Mapping):
-        raise InputError("RV602", f"{where}: transformer_layer_config must be an object")
+    _check_kinds(nested, where)
     merged = {**nested, **{key: value for key, value in data.items() if key != "transformer_layer_config"}}
     if layout == "speculators":
         merged.update({key: nested[key] for key in ("hidden_size", "vocab_size") if key in nested})
-    names = merged.get("architectures") or ()
-    if not isinstance(names, list | tuple):
-        raise InputError("RV602", f"{where}: architectures must be a list, not {names!r}")
-    for name in names:
+    for name in merged.get("architectures") or ():
         if name not in ARCHITECTURES:
             raise InputError("RV602", f"{where}: architectures says {name!r}, which is no EAGLE-3 head known here")
     for key, value in merged.items():
@@ -96,6 +100,13 @@ def read_config(data: Mapping[str, Any], where: str) -> Eagle3Config:
         if key not in merged:
             raise InputError("RV602", f"{where}: the key {key!r} is missing")
     return _checked(merged, layout, where)
+
+
+def _check_kinds(data: Mapping[str, Any], where: str) -> None:
+    for key, (wanted, words) in _KINDS.items():
+        value = data.get(key)
+        if value is not None and (not isinstance(value, wanted) or isinstance(value, bool)):
+            raise InputError("RV602", f"{where}: {key} must be {words}, not {kind(value)}")
 
 
 def _checked(data: dict[str, Any], layout: str, where: str) -> Eagle3Config:
@@ -125,7 +136,7 @@ def _checked(data: dict[str, Any], layout: str, where: str) -> Eagle3Config:
     head_dim = number("head_dim", hidden // heads)
     if head_dim % 2:
         raise InputError("RV602", f"{where}: head_dim {head_dim} is odd; rotary positions need halves")
-    rope = _object(data, "rope_parameters", where)
+    rope = data.get("rope_parameters") or {}
     if rope.get("rope_type", "default") != "default":
         raise InputError("RV602", f"{where}: rope_parameters.rope_type = {rope['rope_type']!r} is not implemented")
     theta = rope.get("rope_theta") if data.get("rope_theta") is None else data["rope_theta"]
@@ -145,18 +156,11 @@ def _checked(data: dict[str, Any], layout: str, where: str) -> Eagle3Config:
     )
 
 
-def _object(data: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
-    value = data.get(key) or {}
-    if not isinstance(value, Mapping):
-        raise InputError("RV602", f"{where}: {key} must be an object, not {value!r}")
-    return value
-
-
 def _layers(data: Mapping[str, Any], where: str) -> tuple[int, int, int] | None:
     """Stated captured layers. Both projects number layer *outputs*; hidden state i+1 is the output of layer i."""
     stated = data.get("eagle_aux_hidden_state_layer_ids")
     if stated is None:
-        stated = _object(data, "eagle_config", where).get("eagle_aux_hidden_state_layer_ids")
+        stated = (data.get("eagle_config") or {}).get("eagle_aux_hidden_state_layer_ids")
     if stated is None:
         return None
     if not isinstance(stated, list) or len(stated) != 3 or not all(type(it) is int for it in stated):

@@ -10,7 +10,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from rheo_verify.errors import InputError
+from rheo_verify.errors import CannotRun, InputError, not_installed
 from rheo_verify.models.table_file import read_json
 
 Tensor = Any
@@ -38,12 +38,12 @@ class Target:
 
 
 def torch_and_transformers() -> tuple[Any, Any]:
-    """Both modules. Raises `InputError` RV600 that says how to install them."""
+    """Both modules. Raises `CannotRun` RV600 that says how to install them."""
     try:
         import torch
         import transformers
     except ImportError as error:
-        raise InputError("RV600", f"{error.name} is not installed: pip install 'rheo-verify[torch]'") from None
+        raise not_installed(error.name, "torch") from None
     logging: Any = transformers.utils.logging
     logging.set_verbosity_error()
     logging.disable_progress_bar()
@@ -135,7 +135,7 @@ def _load(source: Path, options: dict[str, Any], dtype: Any, path: Path) -> Any:
                 source, dtype=dtype, local_files_only=True, output_loading_info=True, **options
             )
     except ImportError as error:
-        raise InputError("RV600", f"{path}: {str(error).strip().splitlines()[0]}") from None
+        raise CannotRun("RV600", f"{path}: {str(error).strip().splitlines()[0]}") from None
     except Exception as error:
         first = (str(error).strip().splitlines() or [repr(error)])[0]
         raise InputError("RV601", f"{path}: transformers cannot load it: {first}") from None
@@ -174,7 +174,9 @@ class TargetState:
         device, dtype = self.target.device, self.target.dtype
         most = self.target.network.config.max_position_embeddings
         if self.length + max(depths) >= most:
-            where = f"position {self.length + max(depths)} is needed, but the target's max_position_embeddings is {most}"
+            where = (
+                f"position {self.length + max(depths)} is needed, but the target's max_position_embeddings is {most}"
+            )
             raise InputError("RV106", f"{where}: a shorter prompt, or fewer tokens")
         seen = torch.zeros(len(tokens), self.length + len(tokens), dtype=dtype, device=device)
         seen[:, self.length :].masked_fill_(~mask.to(device), torch.finfo(dtype).min)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent.parent
@@ -16,7 +17,7 @@ def shipped_models() -> dict[str, Path]:
 def find_model(name: str) -> Path:
     """A path as it is, or the shipped model of that name when there is no such file."""
     path = Path(name)
-    return path if path.exists() or name not in shipped_models() else shipped_models()[name]
+    return path if os.path.exists(path) or name not in shipped_models() else shipped_models()[name]
 
 
 def shipped_pairs() -> dict[str, Path]:

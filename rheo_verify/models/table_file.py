@@ -17,6 +17,7 @@ from rheo_verify.errors import InputError
 from rheo_verify.models.model import Context, Model, NextToken, token_names
 from rheo_verify.probability.distributions import Row, distribution
 
+MOST_DIGITS = 1_000
 LARGEST_FILE = 32 * 2**20
 TABLES = ("target", "draft", "sampling_draft")
 KEYS = ("vocab", "tokens", *TABLES)
@@ -47,8 +48,8 @@ def _content(path: str | Path, code: str) -> bytes:
     try:
         with open(path, "rb") as file:
             content = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise InputError(code, f"{path}: cannot be read ({error.strerror or error})") from None
+    except (OSError, ValueError) as error:
+        raise InputError(code, f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
     if len(content) > LARGEST_FILE:
         raise InputError(code, f"{path}: is larger than {LARGEST_FILE // 2**20} MB, the most that is read")
     return content
@@ -57,13 +58,13 @@ def _content(path: str | Path, code: str) -> bytes:
 def _parsed(content: bytes, path: str | Path, code: str) -> Any:
     try:
         written = content.decode("utf-8-sig")
-        return json.loads(written, object_pairs_hook=_no_duplicates)
+        return json.loads(written, object_pairs_hook=_no_duplicates, parse_int=integer)
     except UnicodeDecodeError as error:
         raise InputError(code, f"{path}: is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         ended = "; the file ends there: is it truncated?" if error.pos >= len(written.rstrip()) else ""
-        raise InputError(code, f"{path}: is not JSON at {where}: {error.msg}{ended}") from None
+        raise InputError(code, f"{path}: is not JSON from {where} on{ended}") from None
     except RecursionError:
         raise InputError(code, f"{path}: is nested too deeply") from None
     except ValueError as error:
@@ -92,6 +93,19 @@ def model_from_data(data: Any, source: str = "data") -> Model:
         source=source,
         tabled=isinstance(data["target"], Mapping),
     )
+
+
+def kind(value: Any) -> str:
+    """What JSON calls a value."""
+    kinds: dict[type, str] = {dict: "an object", list: "a list", str: "a string", bool: "a truth value"}
+    return "null" if value is None else kinds.get(type(value), "a number")
+
+
+def integer(digits: str) -> int:
+    """An integer of a JSON file, for `parse_int`: reading one of a million digits would take hours."""
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"an integer has {len(digits):,} digits, more than the {MOST_DIGITS:,} that are read")
+    return int(digits)
 
 
 def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -162,7 +176,7 @@ def _context(written: str, vocab: int, where: str) -> Context:
 
 def _row(weights: Any, vocab: int, where: str) -> Row:
     if not isinstance(weights, list):
-        raise InputError("RV104", f"{where}: a row is a list of {vocab} weights, not {type(weights).__name__}")
+        raise InputError("RV104", f"{where}: a row is a list of {vocab} weights, not {kind(weights)}")
     if len(weights) != vocab:
         raise InputError("RV104", f"{where}: a row has {vocab} weights, one a token, but this one has {len(weights)}")
     return distribution(weights, where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rheo_verify.errors import InputError
+from rheo_verify.errors import InputError, not_installed
 from rheo_verify.models.table_file import read_json
 
 Tensor = Any
@@ -33,8 +33,8 @@ def write_tensors(path: Path, tensors: dict[str, Tensor]) -> None:
 def _safe(path: Path) -> dict[str, Tensor]:
     try:
         from safetensors.torch import load_file
-    except ImportError:
-        raise InputError("RV600", "safetensors is not installed: pip install 'rheo-verify[torch]'") from None
+    except ImportError as error:
+        raise not_installed(error.name, "torch") from None
     try:
         return dict(load_file(str(path)))
     except Exception as error:
@@ -61,8 +61,10 @@ def _sharded(folder: Path) -> dict[str, Tensor]:
 
 
 def _pickled(path: Path) -> dict[str, Tensor]:
-    import torch
-
+    try:
+        import torch
+    except ImportError as error:
+        raise not_installed(error.name, "torch") from None
     try:
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:

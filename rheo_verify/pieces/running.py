@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from rheo_verify.errors import InputError
+from rheo_verify.errors import CannotRun, InputError, not_installed
 from rheo_verify.limits import Limits
 from rheo_verify.pieces.job import Data, Job
 from rheo_verify.pieces.store import Store
@@ -131,7 +131,7 @@ def _elsewhere(job: Job, executors: _Executors, limits: Limits, store: Store | N
                         continue
                     deaths += 1
                     if deaths > MOST_DEATHS * executors.ahead:
-                        raise InputError("RV803", f"workers died again and again, last at piece {number}") from error
+                        raise CannotRun("RV803", f"workers died again and again, last at piece {number}") from error
                     waiting.appendleft((number, piece))
                     broken = broken or isinstance(error, BrokenExecutor)
                     continue
@@ -177,8 +177,7 @@ def _dask(workers: Workers) -> Iterator[_Executors]:
     try:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
-        message = "--backend dask needs the package distributed: pip install 'rheo_verify[dask]'"
-        raise InputError("RV600", message) from None
+        raise not_installed("distributed", "dask", "--backend dask") from None
     try:
         client = distributed.Client(workers.scheduler, timeout="10s", set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:

@@ -37,8 +37,8 @@ class Store:
                 _write(mark, {"schema": SCHEMA, "version": VERSION})
         except OSError as error:
             raise _refuse(self.directory, f"cannot be used ({error.strerror or error})") from None
-        except ValueError:
-            raise _refuse(mark, "is damaged") from None
+        except (ValueError, RecursionError):
+            raise _refuse(mark, "is damaged; delete it with the pieces beside it, or name another directory") from None
 
     def get(self, job: Job, piece: Data) -> Data | None:
         """The stored result of a piece, None if there is none. Raises `InputError` RV801 if it is damaged."""
@@ -51,13 +51,19 @@ class Store:
         except OSError as error:
             raise _refuse(path, f"cannot be read ({error.strerror or error})") from None
         except (ValueError, RecursionError):
-            raise _refuse(path, "is damaged (not whole JSON); delete it to do that piece again") from None
-        if not isinstance(found, dict) or (found.get("schema"), found.get("version")) != (SCHEMA, VERSION):
-            raise _refuse(path, "was written by another version or another program")
-        if found.get("key") != key:
-            raise _refuse(path, "belongs to another piece or another question; delete it to do this one again")
-        if "result" not in found or found.get("digest") != digest([key, found["result"]]):
-            raise _refuse(path, "is damaged (its digest differs); delete it to do that piece again")
+            raise _spoilt(path, "is damaged (not whole JSON)") from None
+        if not isinstance(found, dict) or not {"schema", "version", "key", "digest", "result"} <= set(found):
+            raise _spoilt(path, "is damaged (not what this program writes)")
+        if (found["schema"], found["version"]) != (SCHEMA, VERSION):
+            raise _spoilt(path, "was written by another version or another program")
+        if found["key"] != key:
+            raise _spoilt(path, "belongs to another piece or another question")
+        try:
+            same = found["digest"] == digest([key, found["result"]])
+        except (ValueError, RecursionError):
+            same = False
+        if not same:
+            raise _spoilt(path, "is damaged (its digest differs)")
         return found["result"]
 
     def put(self, job: Job, piece: Data, result: Data) -> None:
@@ -83,6 +89,10 @@ def _write(path: Path, data: Data) -> None:
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.write_text(json.dumps(data, separators=(",", ":"), allow_nan=False), encoding="utf-8")
     os.replace(part, path)
+
+
+def _spoilt(path: Path, why: str) -> InputError:
+    return _refuse(path, f"{why}; delete it to do that piece again")
 
 
 def _refuse(path: Path, why: str) -> InputError:

@@ -89,6 +89,11 @@ def decimal(value: Any, digits: int = 4) -> str:
     return f"{sign}{whole}.{part:0{digits}d}" if digits else f"{sign}{whole}"
 
 
+def about(number: int) -> str:
+    """A count for people: ``1,000``, or ``about 10^23`` where nobody would read its digits."""
+    return f"{number:,}" if number < 10**15 else f"about 10^{round(number.bit_length() * math.log10(2))}"
+
+
 def over_common_denominator(values: Sequence[Any]) -> tuple[list[int], int]:
     """The same values as integers over their least common denominator: ``(numerators, denominator)``."""
     denominator = math.lcm(1, *(int(v.denominator) for v in values))

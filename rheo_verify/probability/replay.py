@@ -64,6 +64,6 @@ def read_choices(written: str) -> tuple[int, ...]:
     if written == "-":
         return ()
     parts = written.split(".")
-    if not all(part.isascii() and part.isdigit() for part in parts):
+    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
         raise InputError("RV109", f"a path is written like 2.0.1, not {written!r}")
     return tuple(map(int, parts))

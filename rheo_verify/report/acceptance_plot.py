@@ -8,7 +8,7 @@ from typing import Any
 
 from rheo_verify.checks.per_cycle import Cycle, ablations
 from rheo_verify.checks.temperature import AtTemperature
-from rheo_verify.errors import InputError
+from rheo_verify.errors import InputError, not_installed
 
 TAU = "tau, expected number of tokens per cycle"
 FORMATS = (".svg", ".png")
@@ -46,7 +46,7 @@ def draw(
         import matplotlib as mpl
         from matplotlib.figure import Figure
     except ImportError:
-        raise InputError("RV600", "--plot needs matplotlib: pip install 'rheo-verify[plot]'") from None
+        raise not_installed("matplotlib", "plot", "--plot") from None
     changed = ablations(cycles)
     panels = 1 + bool(temperatures) + bool(changed)
     with mpl.rc_context({"svg.hashsalt": "rheo_verify", "font.size": 10, "svg.fonttype": "path"}):

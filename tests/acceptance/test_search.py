@@ -15,7 +15,7 @@ from rheo_verify.checks import search as search_module
 from rheo_verify.checks import search_pieces
 from rheo_verify.checks.acceptance import Layer, largest_gap, layer_rates
 from rheo_verify.checks.closed_forms import LayerRates, closed_forms
-from rheo_verify.checks.instances import Instance, compositions, descending, relabellings, shapes_of
+from rheo_verify.checks.instances import Instance, compositions, descending, pairs_over, relabellings, shapes_of
 from rheo_verify.checks.rate_expressions import holds_for, read_question
 from rheo_verify.checks.search import Scope, Tally, begin, largest_number, search, steps
 from rheo_verify.checks.search_state import state_from_data, state_to_data, store, take_up
@@ -177,6 +177,7 @@ def test_rows_are_all_rows_in_order(vocab, denominator):
     partitions = [tuple(row) for row in descending(denominator, vocab).tolist()]
     assert partitions == [row for row in rows if list(row) == sorted(row, reverse=True)]
     assert sum(map(relabellings, partitions)) == len(rows)
+    assert pairs_over(vocab, denominator) == len(partitions) * len(rows)
 
 
 @given(st.data())
@@ -219,9 +220,9 @@ def test_past_the_bound_python_integers_take_over():
     assert sum(hits for _, hits in slow.values()) == found.total.labelled_found
 
 
-@pytest.mark.parametrize(("vocab", "denominator"), [(0, 3), (3, 0), (12, 40)])
+@pytest.mark.parametrize(("vocab", "denominator"), [(0, 3), (3, 0), (101, 1), (12, 40)])
 def test_grids_that_do_not_exist_or_do_not_fit_are_refused(vocab, denominator):
-    with pytest.raises(InputError, match="RV106"):
+    with pytest.raises(InputError, match=r"RV10[68]"):
         begin(Scope("rheo < 1", vocab, denominator, ((1, 0),)))
 
 

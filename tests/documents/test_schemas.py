@@ -14,7 +14,7 @@ import pytest
 
 from rheo_verify.cli.main import run
 
-jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: pip install 'rheo-verify[dev]'")
+jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed: pip install '.[dev]'")
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = {

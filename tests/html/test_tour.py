@@ -61,7 +61,7 @@ def shown(notebook: Any) -> list[Any]:
 @pytest.mark.notebook
 def test_the_tour_runs_and_shows_what_it_says() -> None:
     for name in ("nbclient", "nbformat", "ipykernel", "matplotlib"):
-        pytest.importorskip(name, reason=f"{name} is not installed: pip install 'rheo-verify[notebook]'")
+        pytest.importorskip(name, reason=f"{name} is not installed: pip install '.[notebook]'")
     import nbformat
 
     kept = nbformat.read(TOUR, as_version=4)

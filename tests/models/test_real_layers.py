@@ -14,8 +14,8 @@ from rheo_verify.checks.real_layers import check_layers
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.pool import pool_at
 from rheo_verify.drafting.ranks import rank_pools
-from rheo_verify.models.model import Model, from_functions
 from rheo_verify.models import rows as rows_of_models
+from rheo_verify.models.model import Model, from_functions
 from rheo_verify.models.rows import DraftRows, RowSettings, draft_rows, ranked_rows, stable_top, target_rows
 from rheo_verify.probability.distributions import normalise
 from rheo_verify.verification.layer import LayerRule, exact_law

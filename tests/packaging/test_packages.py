@@ -27,7 +27,7 @@ def call(*command: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    pytest.importorskip("build", reason="build is not installed: pip install 'rheo-verify[dev]'")
+    pytest.importorskip("build", reason="build is not installed: pip install '.[dev]'")
     folder = tmp_path_factory.mktemp("dist")
     done = call(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
     assert done.returncode == 0, done.stderr

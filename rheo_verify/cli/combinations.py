@@ -1,0 +1,66 @@
+"""Flags that would have no effect beside others: refused, because a flag that does nothing hides a mistake."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from rheo_verify.cli.settings import DEFAULTS
+from rheo_verify.errors import InputError
+
+_ONE_PROCESS = ("--jobs", "--backend", "--scheduler", "--checkpoint")
+WITHOUT_EFFECT: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "": (
+        ("--jobs", "--backend serial", "which works in this process alone"),
+        ("--jobs", "--backend dask", "where the cluster's workers do the pieces"),
+        ("--jobs", "--scheduler", "where the cluster's workers do the pieces"),
+    ),
+    "enumerate": (
+        ("--max-trees", "--method classes", "which forms no unpruned trees"),
+        ("--epsilon", "--m above 0", "where no slot is scored by it"),
+        ("--epsilon", "--proxy other than rheo", "which has no epsilon"),
+        *((flag, "--method classes", "which grows the classes in one process") for flag in _ONE_PROCESS),
+    ),
+    "search": tuple(
+        (flag, "--state", "which searches in one process, pair by pair") for flag in (*_ONE_PROCESS, "--memory-limit")
+    ),
+    "empirical": (("--prompt-file", "--prompt", "which is the text itself"),),
+    "precision": tuple((flag, "--pair", "whose rows are real ones") for flag in ("--vocab", "--scale", "--seed")),
+    "acceptance": (
+        *((flag, "--layer-only", "which looks at no tree") for flag in ("--beam", "--depth", "--budget")),
+        ("--context", "--target", "whose row is that of every context"),
+    ),
+}
+"""By command ("": all): the flag that would do nothing, the flag (with its value) beside which it does, and why."""
+
+
+def check_combinations(args: argparse.Namespace) -> None:
+    """Raises `InputError` RV111 where a flag that was given would do nothing, naming both."""
+    for words in without_effect(args):
+        raise InputError("RV111", f"{words}; leave one of them out")
+
+
+def without_effect(args: argparse.Namespace, **known: str) -> Iterator[str]:
+    """``--max-trees has no effect with --method classes, …``, for each flag that would do nothing.
+
+    known: by the name of its argument, what became of a flag that left the choice to the program.
+    """
+    args = argparse.Namespace(**{**vars(args), **known})
+    written = {name: dest for dest, name in args.given.items()} | {f"--{name}": name for name in known}
+    for flag, beside, why in (*WITHOUT_EFFECT[""], *WITHOUT_EFFECT.get(args.command, ())):
+        if flag in written and _stands(args, beside, written):
+            yield f"{flag} has no effect with {beside}, {why}"
+
+
+def _stands(args: argparse.Namespace, beside: str, written: dict[str, str]) -> bool:
+    name, _, stated = beside.partition(" ")
+    if name not in written and not stated.startswith(("above", "other")):
+        return False
+    dest = written.get(name, name.strip("-").replace("-", "_"))
+    value = getattr(args, dest)
+    value = str(DEFAULTS[dest] if value is None and dest in DEFAULTS else value)
+    if stated.startswith("above "):
+        return int(value) > int(stated.removeprefix("above "))
+    if stated.startswith("other than "):
+        return value != stated.removeprefix("other than ")
+    return stated in ("", value)

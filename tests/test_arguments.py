@@ -1,0 +1,200 @@
+"""What stands on the command line: every fault of it is one line with a code, and no flag is silently ignored."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rheo_verify.cli.arguments import MAY_BE_EMPTY, name_of
+from rheo_verify.cli.combinations import WITHOUT_EFFECT
+from rheo_verify.cli.main import COMMANDS, parser, run
+
+ROOT = Path(__file__).parent.parent
+ACTIONS = {
+    name: [action for action in command._actions if not isinstance(action, argparse._HelpAction)]
+    for name, command in next(
+        it for it in parser()._actions if isinstance(it, argparse._SubParsersAction)
+    ).choices.items()
+}
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str, code: str = "RV110") -> str:
+    """The one line on stderr."""
+    assert run(arguments) == 2, arguments
+    out, err = capsys.readouterr()
+    name = " ".join(["rheo_verify", *(it for it in arguments[:1] if it in COMMANDS)])
+    assert out == ""
+    assert re.fullmatch(rf"{name}: {code}: [^\n]+\n", err), err
+    return err
+
+
+def placed(command: str, action: argparse.Action, value: str) -> list[str]:
+    """A line of this command in which one argument has this value, and the others are there."""
+    needed = [it for it in ACTIONS[command] if it is not action and it.required and it.nargs != "*"]
+    line = [command]
+    for it in [*needed, action]:
+        line += [*it.option_strings[-1:], value if it is action else str((it.choices or ["x"])[0])]  # type: ignore[index]
+    return line
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_is_misspelt_missing_or_too_much(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    pointer = f"see rheo_verify {command} --help"
+    needed = [it for it in ACTIONS[command] if it.required and it.nargs != "*"]
+    base = placed(command, needed[0], str((needed[0].choices or ["x"])[0])) if needed else [command]  # type: ignore[index]
+    for line, words in (
+        ([*base, "--quit"], "there is no flag '--quit'; did you mean --quiet?"),
+        ([*base, "--quiet", "--verbose"], "--verbose and --quiet exclude each other"),
+        ([*base, "--quiet=yes"], "--quiet takes no value, not 'yes'"),
+    ):
+        err = refused(capsys, *line)
+        assert words in err
+        assert pointer in err.lower()
+    for action in needed:
+        assert f"{name_of(action)} is missing" in refused(capsys, command)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_values_of_the_wrong_kind_and_none_and_empty_ones(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    for action in ACTIONS[command]:
+        if action.nargs == 0:
+            continue
+        name = name_of(action)
+        if action.dest not in MAY_BE_EMPTY:
+            for nothing in ("", " "):
+                err = refused(capsys, *placed(command, action, nothing))
+                assert f"{name} needs a value, but an empty one is given" in err
+        if action.option_strings:
+            assert f"{name} needs a value" in refused(capsys, *placed(command, action, "")[:-1])
+            err = refused(capsys, *placed(command, action, "-x"))
+            assert f"{name} needs a value: '-x' begins with a minus, as flags do; write {name}=-x" in err
+        if action.type in (int, float):
+            for wrong in ("x", "1/2", "0x1"):
+                kind = "a whole number" if action.type is int else "a number"
+                assert f"{name} '{wrong}' must be {kind}" in refused(capsys, *placed(command, action, wrong))
+        if action.choices is not None and action.type is None:
+            err = refused(capsys, *placed(command, action, "%"))
+            assert f"{name} cannot be '%'; there are {', '.join(action.choices)}" in err
+            some = next(iter(action.choices))
+            assert f"did you mean {some}?" in refused(capsys, *placed(command, action, f"{some}e"))
+
+
+def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "there is no command 'enumerat'; did you mean enumerate? See rheo_verify --help" in refused(
+        capsys, "enumerat", "--m", "1"
+    )
+    assert f"there is no command 'xyzzy'; there are {', '.join(COMMANDS)}" in refused(capsys, "xyzzy")
+    assert "COMMAND is missing" in refused(capsys)
+    assert "'3' is one argument too many" in refused(capsys, "enumerate", "3")
+
+
+@pytest.mark.parametrize("value", ["-1/4", "-0.5x", "-.5", "-1e3", "-1,2"])
+def test_a_value_may_be_negative(capsys: pytest.CaptureFixture[str], value: str) -> None:
+    """Whether it may be so is the command's business, which names it."""
+    err = refused(capsys, "enumerate", "--proxy", value, code="RV10[16]")
+    assert re.search(rf"proxy:? '?{re.escape(value)}", err)
+    assert "--proxy" in err
+
+
+def test_values_do_not_break_the_line_nor_fill_the_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    err = refused(capsys, "enumerate", "--model", "a\nb\033[2J\x9b", code="RV103")
+    assert r"a\nb\x1b[2J\x9b" in err
+    assert len(refused(capsys, "enumerate", "--model", "x" * 100_000, code="RV103")) < 3000
+    assert len(refused(capsys, "enumerate", "--m", "x" * 100_000)) < 300
+    assert len(refused(capsys, "enumerate", "--m", "9" * 4000, code="RV106")) < 3000
+
+
+PAIRS = [(command or "enumerate", *row) for command, rows in WITHOUT_EFFECT.items() for row in rows]
+VALUES = {
+    "--jobs": "2",
+    "--backend": "loky",
+    "--scheduler": "tcp://localhost:1",
+    "--checkpoint": "finished",
+    "--memory-limit": "1G",
+    "--target": "1,1",
+    "--epsilon": "1/4",
+}
+NEEDED = {"search": ["--where", "rrsw > rheo"], "acceptance": ["--draft", "1,1"]}
+
+
+@pytest.mark.parametrize(("command", "flag", "beside", "why"), PAIRS)
+def test_flags_without_effect_are_refused(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    command: str,
+    flag: str,
+    beside: str,
+    why: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    actions = {name_of(it): it for it in ACTIONS[command]}
+    name, _, value = beside.partition(" ")
+    stated = {"above 0": "2", "other than rheo": "raw"}.get(value, value)
+    line = [command, *NEEDED.get(command, []), flag]
+    line += [] if actions[flag].nargs == 0 else [VALUES.get(flag, "1")]
+    line += [name] if actions[name].nargs == 0 else [name, stated or VALUES.get(name, "x")]
+    line += ["--m", "0"] if name == "--proxy" else []
+    line += ["--backend", "dask"] if flag == name == "--scheduler" else []
+    assert f"{flag} has no effect with {beside}, {why}; leave one of them out" in refused(capsys, *line, code="RV111")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_default_is_no_flag_and_auto_says_what_it_leaves_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert run(["enumerate", "--vocab", "3", "--method", "classes"]) == 0
+    assert run(["enumerate", "--vocab", "3", "--method", "exhaustive", "--max-trees", "1000"]) == 0
+    assert run(["enumerate", "--vocab", "3", "--epsilon", "1/4", "--m", "0"]) == 0
+    assert "no effect" not in capsys.readouterr().err
+    assert run(["enumerate", "--vocab", "8", "--depth", "4", "--checkpoint", str(tmp_path / "x")]) == 0
+    err = capsys.readouterr().err
+    assert err == "--checkpoint has no effect with --method classes, which grows the classes in one process\n"
+    assert run(["enumerate", "--epsilon", "1/4"]) == 2
+    assert "--epsilon has no effect with --m above 0" in capsys.readouterr().err
+
+
+def test_a_certificate_that_cannot_speak_of_the_run_is_refused_before_the_work(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = str(tmp_path / "c.json")
+    large = ["enumerate", "--vocab", "9", "--depth", "5", "--method", "exhaustive", "--certificate", file]
+    for flags, words in (
+        (["--cycles", "2"], "speaks of one cycle, not of 2"),
+        (["--rule", "optimal-transport"], "not of optimal-transport"),
+    ):
+        assert run([*large, *flags]) == 2
+        assert words in capsys.readouterr().err
+    assert run([*large, "--max-trees", "1", "--svg", str(tmp_path / "x.svg")]) == 3
+    err = capsys.readouterr().err
+    assert err.count("nothing was written, for there is no answer") == 2
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    ("arguments", "where", "code"),
+    [
+        ("--help", ">", 2),
+        ("check --help", ">", 2),
+        ("--version", ">", 2),
+        ("table1", ">", 2),
+        ("enumerate --vocab 0", "2>", 2),
+        ("enumerate --vocab 3 --verbose", "2>", 0),
+        ("enumerate --buget 3", "2>", 2),
+    ],
+)
+def test_streams_that_are_full_or_closed(arguments: str, where: str, code: int) -> None:
+    for target in ("/dev/full", "&-"):
+        command = f"{sys.executable} -m rheo_verify {arguments} {where}{target}"
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=ROOT, env=environment)
+        assert done.returncode == code, command
+        if where == ">":
+            assert re.fullmatch(r"rheo_verify[a-z1 ]*: RV122: the output cannot be written: [^\n]*\n", done.stderr)
