@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,9 @@ CHECKER = ROOT / "proofs" / "check_certificate.py"
 coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed (Debian: apt install coq)")
 
 
-def checker() -> Any:
-    spec = importlib.util.spec_from_file_location("check_certificate", CHECKER)
+@cache
+def checker(name: str = "check_certificate") -> Any:
+    spec = importlib.util.spec_from_file_location(name, CHECKER.with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
