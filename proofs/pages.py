@@ -111,7 +111,8 @@ and hypotheses of the sections that it is in: they are part of the statement.
 
 **Certificates.** `enumerate`, `acceptance`, `check` with `--certificate FILE.v` write one answer as a file that `coqc`
 alone can check, and with `--certificate FILE.json` as one for [check_certificate.py](check_certificate.py) (with
-[check_acceptance.py](check_acceptance.py) and [check_paths.py](check_paths.py) beside it), which needs only Python.
+[check_acceptance.py](check_acceptance.py), [check_paths.py](check_paths.py) and [check_files.py](check_files.py) beside
+it), which needs only Python.
 """
 
 _TRUST = """## What is trusted, and what is not

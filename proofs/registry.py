@@ -198,7 +198,8 @@ CLAIMS = (
         instance="V = 4, m = 1, n = 3, p = (1, 0, 2, 1)/4, q uniform: 29/30 < 1, the smallest; 471 of 39,368 pairs "
         "up to denominator 12",
         code="checks/search.py",
-        missing="that no smaller common denominator does is level 1, which goes through all of those instances",
+        missing="that no smaller common denominator does is level 1: the theorems leave one layer at V = 4, that of "
+        "m = 1 and n = 3, where a sweep goes through all p and q with denominators 1 to 3",
     ),
     Claim(
         "single-draft-rates",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import copy
 import importlib.util
 import random
+import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +30,9 @@ CHECKER = ROOT / "proofs" / "check_certificate.py"
 coq = pytest.mark.skipif(shutil.which("coqc") is None, reason="coqc is not installed (Debian: apt install coq)")
 
 
-def checker() -> Any:
-    spec = importlib.util.spec_from_file_location("check_certificate", CHECKER)
+@cache
+def checker(name: str = "check_certificate") -> Any:
+    spec = importlib.util.spec_from_file_location(name, CHECKER.with_name(f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -45,10 +48,38 @@ def rejected(data: Any) -> bool:
     return False
 
 
-def coqc(source: str, folder: Path, name: str = "certificate") -> subprocess.CompletedProcess[str]:
+def coqc(source: str, folder: Path, name: str = "certificate", *options: str) -> subprocess.CompletedProcess[str]:
     (folder / f"{name}.v").write_text(source)
-    command = ["coqc", "-Q", str(folder), "", f"{name}.v"]
+    command = ["coqc", *options, "-Q", str(folder), "", f"{name}.v"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=1200)
+
+
+THEOREM = re.compile(r"^Theorem \w+ :\n  (.*)\n  = (.*)\.\n", re.MULTILINE)
+
+
+def told(body: str, name: str, *, lie: bool = False) -> str:
+    """A certificate's body as one module in which all its theorems are one term, for many of them in one file.
+
+    Of a lie Rocq must refuse that term, or the file does not compile: `Fail` is an error about what does not fail. The
+    term is checked as the theorems are, by the virtual machine in the kernel.
+    """
+    data, _, theorems = body.partition("\nTheorem ")
+    found = THEOREM.findall("Theorem " + theorems)
+    assert len(found) == theorems.count("Qed.") > 3
+    proofs = [f"(eq_refl ({right}) <: {left}\n  = {right})" for left, right in found]
+    term = "\n  ".join(f"(conj {proof}" for proof in proofs) + " I" + ")" * len(proofs)
+    return f"Module {name}.\n{data}\n{'Fail ' if lie else ''}Definition holds :=\n  {term}.\nEnd {name}.\n"
+
+
+def refused(prelude: str, honest: Iterable[str], lies: Iterable[str], folder: Path) -> None:
+    """Rocq accepts every honest body and refuses every lie, each by itself: one run, so that it loads once."""
+    true = [told(body, f"Honest{number}") for number, body in enumerate(honest)]
+    false = [told(body, f"Lie{number}", lie=True) for number, body in enumerate(lies)]
+    done = coqc(prelude + "\nSet Printing Depth 9.\n" + "\n".join([*true, *false]), folder, "many", "-test-mode")
+    assert done.returncode == 0, done.stderr
+    messages = (done.stdout + done.stderr).split("The command has indeed failed with message:")[1:]
+    assert len(messages) == len(false)
+    assert all("expected to have type" in " ".join(message.split()) for message in messages), messages
 
 
 def random_certificates(number: int, seed: int = 0, most: int = 200, depth: int = 3) -> Iterator[Certificate]:

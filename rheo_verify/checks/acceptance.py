@@ -21,6 +21,9 @@ from rheo_verify.probability.rationals import ONE, ZERO, Rational, ratio, total
 from rheo_verify.verification.layer import LayerRule, exact_law
 from rheo_verify.verification.rules import layer_rule
 
+MOST_IN_SETS = 2_000_000
+"""Tokens of all candidate sets together, each counted in every set that it is in."""
+
 
 @dataclass(frozen=True)
 class Layer:
@@ -112,9 +115,14 @@ def emitted_law(layer: Layer, rule: LayerRule | str) -> Row:
 def candidate_sets(layer: Layer) -> Law[frozenset[int]]:
     """The law of the candidate set: what the ordered tuples offer, whatever their order (`optimal-acceptance`).
 
-    Only the first fills can be candidates, so a large vocabulary costs no more than its outcomes of Y.
+    Only the first fills can be candidates, so a large vocabulary costs no more than its outcomes of Y. Raises
+    `InputError` RV108 where all sets together have too many tokens.
     """
     pool = layer.pool
+    size = max(1, len(pool.outcomes)) * layer.candidates
+    if size > MOST_IN_SETS:
+        message = f"the candidate sets have {size:,} tokens together, more than {MOST_IN_SETS:,}: {layer.candidates:,}"
+        raise InputError("RV108", f"{message} in each, one set for each of {len(pool.outcomes):,} draws")
     lead, fill = pool.order[: layer.lead], pool.order[layer.lead : layer.candidates]
     if pool.sampling_law is None:
         return {frozenset(pool.order[: layer.candidates]): ONE}

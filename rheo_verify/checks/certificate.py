@@ -21,6 +21,7 @@ from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import TokenPath, Tree
 from rheo_verify.drafting.validity import lemma_1_covers
 from rheo_verify.errors import InputError
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model, NextToken
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.laws import Law
@@ -54,15 +55,16 @@ class Certificate:
     verdict: Verdict
 
 
-def certificate_of(result: Enumeration) -> Certificate:
+def certificate_of(result: Enumeration, limits: Limits | None = None) -> Certificate:
     """The certificate of an enumeration.
 
-    Raises `InputError` RV701 for several cycles and for other rules, RV702 where it would be too large.
+    Raises `LimitReached`, and `InputError` RV701 for several cycles and for other rules, RV702 where it would be too
+    large.
     """
     check_certifiable(result.cycles, result.rule.name)
     growth = _growth(result)
     rows: dict[str, dict[TokenPath, Row]] = {}
-    _recompute(result, recording(result.model, result.context, rows), growth)
+    _recompute(result, recording(result.model, result.context, rows), growth, limits)
     return Certificate(
         vocab=result.model.vocab,
         design=result.design,
@@ -119,11 +121,11 @@ def recording(model: Model, context: Context, rows: dict[str, dict[TokenPath, Ro
     return replace(model, **tables)  # type: ignore[arg-type]
 
 
-def _recompute(result: Enumeration, model: Model, growth: Literal["eager", "lazy"]) -> None:
+def _recompute(result: Enumeration, model: Model, growth: Literal["eager", "lazy"], limits: Limits | None) -> None:
     """Work the answer out again on a model that records; refuses to certify what does not come out the same."""
-    prefixes = _prefixes(model, result.context, result.design, growth)
+    prefixes = _prefixes(model, result.context, result.design, growth, limits)
     emissions = [
-        prefix_emission(LayerLaws(model, result.context, result.rule), prefixes, budget)
+        prefix_emission(LayerLaws(model, result.context, result.rule), prefixes, budget, limits)
         for budget in range(1, result.design.budget + 1)
     ]
     distances = tuple(compare(model.target, result.context, emission).total_variation for emission in emissions)
@@ -132,7 +134,9 @@ def _recompute(result: Enumeration, model: Model, growth: Literal["eager", "lazy
         raise AssertionError("the answer came out differently when its rows were recorded")
 
 
-def _prefixes(model: Model, context: Context, design: TreeDesign, growth: Literal["eager", "lazy"]) -> Prefix:
+def _prefixes(
+    model: Model, context: Context, design: TreeDesign, growth: Literal["eager", "lazy"], limits: Limits | None
+) -> Prefix:
     if growth == "eager":
-        return prefixes_of(enumerate_trees(model, context, design).classes)
-    return grow_prefixes(model, context, design)
+        return prefixes_of(enumerate_trees(model, context, design, limits).classes)
+    return grow_prefixes(model, context, design, limits)

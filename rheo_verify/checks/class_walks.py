@@ -14,6 +14,7 @@ from rheo_verify.checks.structure import SlotFault
 from rheo_verify.checks.walkthrough import Walkthrough, walk_through, walkthrough_of
 from rheo_verify.drafting.tree import SlotPath, TokenPath, Tree
 from rheo_verify.drafting.validity import why_not_lazy
+from rheo_verify.limits import Limits
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import Rational
 from rheo_verify.probability.replay import choices_text
@@ -41,10 +42,14 @@ class ClassWalk:
     violation: StepViolation | None = None
 
 
-def class_walks(result: Enumeration, most: int | None = None) -> Iterator[ClassWalk]:
-    """The counterexample if there is one, then the `most` most probable classes (all if None), most probable first."""
+def class_walks(result: Enumeration, most: int | None = None, limits: Limits | None = None) -> Iterator[ClassWalk]:
+    """The counterexample if there is one, then the `most` most probable classes (all if None), most probable first.
+
+    Raises `LimitReached` on the way.
+    """
+    limits = limits or Limits()
     classes = result.classes()
-    first = counterexample(result, classes)
+    first = counterexample(result, classes, limits)
     if first is not None:
         yield first
     seen = None if first is None or (result.blame and result.blame.context) else first.walk.tree
@@ -54,31 +59,37 @@ def class_walks(result: Enumeration, most: int | None = None) -> Iterator[ClassW
 
     for tree in sorted(classes, key=order) if most is None else heapq.nsmallest(most, classes, key=order):
         if tree != seen:
-            yield _tell(result, tree, FEW_PATHS)
+            yield _tell(result, tree, FEW_PATHS, limits)
 
 
-def counterexample(result: Enumeration, classes: Law[Tree] | None = None) -> ClassWalk | None:
+def counterexample(
+    result: Enumeration, classes: Law[Tree] | None = None, limits: Limits | None = None
+) -> ClassWalk | None:
     """The most probable class in which the blamed slot survived, or in which the blamed rule fails; None if lossless.
 
     `classes` may be given where they are known. Where the guilty cycle starts later, that cycle is enumerated here.
+    Raises `LimitReached`.
     """
+    limits = limits or Limits()
     who = result.blame
     if who is None:
         return None
     if who.context:
         start = result.context + who.context
-        later = enumerate_design(result.model, result.design, result.rule, method=result.method, context=start)
-        return counterexample(later)
+        later = enumerate_design(
+            result.model, result.design, result.rule, method=result.method, context=start, limits=limits
+        )
+        return counterexample(later, limits=limits)
     classes = result.classes() if classes is None else classes
     if who.fault is not None:
         tree = guilty_tree(result, classes)
         slot, fault = who.fault.slots[0], who.fault
-        return None if tree is None else _tell(result, tree, MOST_PATHS, blamed=slot, fault=fault)
+        return None if tree is None else _tell(result, tree, MOST_PATHS, limits, blamed=slot, fault=fault)
     for violation in result.step_violations:
         shows = [tree for tree in classes if _shows(tree, violation)]
         if violation.what in ("emission", "descent") and shows:
             tree = max(shows, key=lambda it: classes[it])
-            return _tell(result, tree, MOST_PATHS, layer=violation.tokens, violation=violation)
+            return _tell(result, tree, MOST_PATHS, limits, layer=violation.tokens, violation=violation)
     return None
 
 
@@ -106,13 +117,15 @@ def _tell(
     result: Enumeration,
     tree: Tree,
     most: int,
+    limits: Limits,
     blamed: SlotPath | None = None,
     fault: SlotFault | None = None,
     layer: TokenPath | None = None,
     violation: StepViolation | None = None,
 ) -> ClassWalk:
     model, design, rule, context = result.model, result.design, result.rule, result.context
-    draws = example_draws(model, context, design, tree, most)
+    limits.check_time()
+    draws = example_draws(model, context, design, tree, most, limits)
     if draws is None:
         walk = walkthrough_of(model, design, rule, tree, context)
     else:

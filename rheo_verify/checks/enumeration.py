@@ -77,9 +77,9 @@ class Enumeration:
     def _repr_html_(self) -> str | None:
         return html_of(self)
 
-    def example_draws(self, tree: Tree) -> tuple[int, ...] | None:
+    def example_draws(self, tree: Tree, limits: Limits | None = None) -> tuple[int, ...] | None:
         """Choices under which `build_then_prune` gives this T_R, for replaying it; None if none is found soon."""
-        return example_draws(self.model, self.context, self.design, tree)
+        return example_draws(self.model, self.context, self.design, tree, limits=limits)
 
 
 def enumerate_design(

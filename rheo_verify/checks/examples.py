@@ -11,6 +11,7 @@ from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.pool import Pool, pool_at
 from rheo_verify.drafting.priority import priority_of
 from rheo_verify.drafting.tree import Tree
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.distributions import one_hot
 from rheo_verify.probability.enumeration import enumerate_paths
@@ -19,12 +20,14 @@ MOST_PATHS = 20_000
 
 
 def example_draws(
-    model: Model, context: Context, design: TreeDesign, tree: Tree, most: int = MOST_PATHS
+    model: Model, context: Context, design: TreeDesign, tree: Tree, most: int = MOST_PATHS, limits: Limits | None = None
 ) -> tuple[int, ...] | None:
     """The choices of a run of `build_then_prune` that gives `tree`; None if none is found among `most` paths.
 
-    Where the tree holds a context's sampled node, its draw is known; only the other draws are searched.
+    Where the tree holds a context's sampled node, its draw is known; only the other draws are searched. Raises
+    `LimitReached`.
     """
+    limits = limits or Limits()
     known = {node.tokens[:-1]: node.token for node in tree if node.law is not None}
     pools: dict[Context, Pool] = {}
 
@@ -43,7 +46,7 @@ def example_draws(
         nodes = sorted(unpruned_tree(script, design, expanding), key=priority_of(design))
         return tuple(nodes[: design.budget]), tuple(script.draws)
 
-    for path in islice(enumerate_paths(run), most):
+    for path in limits.watch(islice(enumerate_paths(run), most), every=16):
         found, draws = path.result
         if found == tree:
             return draws

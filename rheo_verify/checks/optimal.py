@@ -8,7 +8,7 @@ flow and a cut of equal value prove each other optimal, and `Optimum.verdict` ch
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -67,36 +67,67 @@ def optimal_acceptance(layer: Layer) -> Optimum:
 
 
 def largest_flow(target: Row, sets: Law[frozenset[int]]) -> Optimum:
-    """The optimum for any law of candidate sets, by `networkx.preflow_push` on integers.
+    """The optimum for any law of candidate sets, on integers: capacities are brought to one denominator.
 
-    Capacities are brought to one denominator, so the flow is exact. The cut is the zeta transform's where the
+    A token of one set alone is served by it first, which no other set can miss; what the sets have left goes through
+    `networkx.preflow_push`, sets that are equal but for such tokens together. The cut is the zeta transform's where the
     vocabulary allows it (at most 20 tokens), else the one that the flow leaves. Raises `InputError` RV102 unless the
     probabilities of the sets sum to one, RV108 where there are too many of them.
     """
-    import networkx
-
     _check_sets(target, sets)
     names = list(sets)
-    edges = sum(map(len, names))
+    capacities, scale = over_common_denominator([*(sets[name] for name in names), *target])
+    left, room = list(capacities[: len(names)]), list(capacities[len(names) :])
+    uses = Counter(token for name in names for token in name)
+    flows: list[dict[int, int]] = [dict.fromkeys(sorted(name), 0) for name in names]
+
+    def send(index: int, token: int, most: int) -> int:
+        sent = min(most, left[index], room[token])
+        flows[index][token] += sent
+        left[index] -= sent
+        room[token] -= sent
+        return sent
+
+    for index, flow in enumerate(flows):
+        for token in flow:
+            if uses[token] == 1:
+                send(index, token, scale)
+    together: dict[frozenset[int], list[int]] = {}
+    for index, name in enumerate(names):
+        together.setdefault(frozenset(token for token in name if uses[token] > 1), []).append(index)
+    for shared, sent_to in zip(together, _pushed(list(together), together, left, room), strict=True):
+        for token, amount in sent_to.items():
+            for index in together[shared]:
+                amount -= send(index, token, amount)
+    plan_flow = {
+        name: {v: ratio(sent, scale) for v, sent in flow.items()} for name, flow in zip(names, flows, strict=True)
+    }
+    plan = Plan(dict(sets), plan_flow, tuple(ratio(own, scale) for own in room))
+    cut = smallest_cut(target, sets)[1] if len(target) <= LARGEST_ZETA else _cut_of(flows, left)
+    return Optimum(target, ratio(sum(sum(flow.values()) for flow in flows), scale), plan, cut)
+
+
+def _pushed(
+    shared: Sequence[frozenset[int]], members: Mapping[frozenset[int], Sequence[int]], left: list[int], room: list[int]
+) -> list[dict[int, int]]:
+    """A largest flow from groups of sets (what their members have left, together) to the tokens that they share."""
+    import networkx
+
+    edges = sum(map(len, shared))
     if edges > MOST_EDGES:
         raise InputError("RV108", f"the optimum is a flow over {edges:,} edges here, more than {MOST_EDGES:,}")
-    capacities, scale = over_common_denominator([*(sets[name] for name in names), *target])
     graph = networkx.DiGraph()
     graph.add_nodes_from(["source", "sink"])
-    for index, name in enumerate(names):
-        graph.add_edge("source", ("set", index), capacity=capacities[index])
-        for token in name:
+    for index, tokens in enumerate(shared):
+        graph.add_edge("source", ("set", index), capacity=sum(left[member] for member in members[tokens]))
+        for token in tokens:
             graph.add_edge(("set", index), ("token", token))
-    for token in range(len(target)):
-        if ("token", token) in graph:
-            graph.add_edge(("token", token), "sink", capacity=capacities[len(names) + token])
+            graph.add_edge(("token", token), "sink", capacity=room[token])
     solved = networkx.algorithms.flow.preflow_push(graph, "source", "sink")
-    value, flows = solved.graph["flow_value"], _flows(solved, names)
-    plan_flow = {name: {v: ratio(sent, scale) for v, sent in flow.items()} for name, flow in flows.items()}
-    served = _served(plan_flow, len(target))
-    plan = Plan(dict(sets), plan_flow, tuple(p - sent for p, sent in zip(target, served, strict=True)))
-    cut = smallest_cut(target, sets)[1] if len(target) <= LARGEST_ZETA else _cut_of(solved)
-    return Optimum(target, ratio(value, scale), plan, cut)
+    return [
+        {token: solved["set", index]["token", token]["flow"] for token in sorted(tokens)}
+        for index, tokens in enumerate(shared)
+    ]
 
 
 def smallest_cut(target: Row, sets: Law[frozenset[int]]) -> tuple[Rational, frozenset[int]]:
@@ -143,25 +174,23 @@ def _served(flow: Mapping[frozenset[int], Mapping[int, Rational]], vocab: int) -
     return received
 
 
-def _flows(solved: Any, names: list[frozenset[int]]) -> dict[frozenset[int], dict[int, int]]:
-    flows = {}
-    for index, name in enumerate(names):
-        edges = solved[("set", index)]
-        flows[name] = {token: edges[("token", token)]["flow"] for token in sorted(name)}
-    return flows
-
-
-def _cut_of(solved: Any) -> frozenset[int]:
-    """The tokens that the source still reaches when the largest flow has passed."""
-    reached: set[Any] = {"source"}
-    frontier: list[Any] = ["source"]
+def _cut_of(flows: Sequence[Mapping[int, int]], left: Sequence[int]) -> frozenset[int]:
+    """The tokens that a set with something left still reaches, by way of sets that could send elsewhere."""
+    senders: dict[int, list[int]] = {}
+    for index, flow in enumerate(flows):
+        for token, sent in flow.items():
+            if sent:
+                senders.setdefault(token, []).append(index)
+    frontier = [index for index, rest in enumerate(left) if rest]
+    seen, reached = set(frontier), set[int]()
     while frontier:
-        node = frontier.pop()
-        for other, edge in solved[node].items():
-            if other not in reached and edge["flow"] < edge.get("capacity", math.inf):
-                reached.add(other)
-                frontier.append(other)
-    return frozenset(token for kind, token in (node for node in reached if isinstance(node, tuple)) if kind == "token")
+        for token in flows[frontier.pop()]:
+            if token not in reached:
+                reached.add(token)
+                more = [index for index in senders.get(token, ()) if index not in seen]
+                seen.update(more)
+                frontier += more
+    return frozenset(reached)
 
 
 def optimal_rule() -> LayerRule:

@@ -127,7 +127,7 @@ def each_cycle(
             here = replace(design, lead=lead)
             trees = pruned_trees(model, context, here, limits)
             topology = static_topology(trees)
-            best = None if topology is None else best_tokens_per_cycle(model, context, here, topology)
+            best = None if topology is None else best_tokens_per_cycle(model, context, here, topology, limits)
             for rule in rules:
                 yield replace(_cycle(model, context, here, _rule(rule), trees, limits), best=best)
             if best is not None and (planned := _planned(model, context, here, trees, limits)) is not None:
@@ -171,7 +171,7 @@ def expected_reach(laws: LayerLaws, trees: Iterable[tuple[Tree, Rational]]) -> R
 
 
 def _cycle(model: Model, context: Context, design: TreeDesign, rule: LayerRule, trees: Trees, limits: Limits) -> Cycle:
-    emission = cycle_emission(LayerLaws(model, context, rule), limits.watch(trees, every=16))
+    emission = cycle_emission(LayerLaws(model, context, rule), limits.watch(trees, every=1))
     lead = design.lead if design.pool > design.lead else None
     return Cycle(rule.name, lead, emission, len(trees))
 

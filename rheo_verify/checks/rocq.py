@@ -44,7 +44,7 @@ def check_theorems(folder: Path, names: Sequence[str]) -> dict[str, RocqAnswer]:
         if not os.access(folder, os.W_OK):
             built = Path(scratch) / "rocq"
             shutil.copytree(folder, built)
-        done = _run(["make", "-C", str(built)], built)
+        done = _run(["make", "-j2", "-C", str(built)], built)
         if "Cannot find a physical path bound to logical path" in done.stderr and "mathcomp" in done.stderr:
             why = "MathComp is not installed (Debian: libcoq-mathcomp-ssreflect, libcoq-mathcomp-algebra)"
             return {name: RocqAnswer(Verdict.INCONCLUSIVE, checker, why, 0.0) for name in names}

@@ -13,8 +13,11 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from rheo_verify.checks.acceptance import draws, layer_at
+from rheo_verify.checks.optimal import MOST_EDGES, optimal_acceptance
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import SlotPath, TokenPath, Tree
+from rheo_verify.errors import InputError
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.laws import Law
@@ -31,12 +34,14 @@ def static_topology(trees: Iterable[tuple[Tree, Rational]]) -> frozenset[SlotPat
 
 
 def best_tokens_per_cycle(
-    model: Model, context: Context, design: TreeDesign, topology: frozenset[SlotPath]
+    model: Model, context: Context, design: TreeDesign, topology: frozenset[SlotPath], limits: Limits | None = None
 ) -> Rational:
     """The largest expected number of tokens per cycle over all lossless choices of a rule at each layer.
 
-    `topology` holds every slot path of the static tree (`static_topology`); `design` gives m.
+    `topology` holds every slot path of the static tree (`static_topology`); `design` gives m. Raises `LimitReached`,
+    and `InputError` RV108 where a layer is too large.
     """
+    limits = limits or Limits()
     known: dict[tuple[SlotPath, TokenPath], Rational] = {}
 
     def below(slots: SlotPath, tokens: TokenPath) -> Rational:
@@ -44,7 +49,11 @@ def best_tokens_per_cycle(
         if count == 0:
             return ZERO
         if (slots, tokens) not in known:
+            limits.check_time()
             layer = layer_at(model, context + tokens, design.lead, count)
+            if not any(path[: len(slots)] == slots for path in topology if len(path) > len(slots) + 1):
+                known[slots, tokens] = optimal_acceptance(layer).rate  # every accepted token is worth one
+                return known[slots, tokens]
             tuples = {tuple(c.token for c in candidates): mass for mass, candidates in draws(layer)}
             worth = {
                 (chosen, token): ONE + below((*slots, place), (*tokens, token))
@@ -59,9 +68,11 @@ def best_tokens_per_cycle(
 
 def heaviest_plan(target: Row, tuples: Law[Candidates], worth: Worth) -> Rational:
     """The largest `sum of flow * worth` when each tuple sends at most its probability to its tokens, and token v
-    receives at most p(v). All worths are positive."""
+    receives at most p(v). All worths are positive. Raises `InputError` RV108 above 100,000 pairs of tuple and token."""
     import networkx
 
+    if len(worth) > MOST_EDGES:
+        raise InputError("RV108", f"the best plan is a flow over {len(worth):,} edges here, more than {MOST_EDGES:,}")
     names = list(tuples)
     capacities, scale = over_common_denominator([*(tuples[name] for name in names), *target])
     edges = list(worth)

@@ -113,8 +113,12 @@ def _layer(args: argparse.Namespace, tempered: Tempered, context: Context, desig
     from rheo_verify.report.acceptance import LayerAnswer, layer_data, layer_text
     from rheo_verify.report.text import stdout_style
 
+    limits.check_time()
     layer = layer_at(tempered.model, context, design.lead, design.pool)
-    answer = LayerAnswer(tempered, context, layer, layer_rates(layer), optimal_acceptance(layer), design, None, None)
+    limits.check_time()
+    optimum = optimal_acceptance(layer)
+    limits.check_time()
+    answer = LayerAnswer(tempered, context, layer, layer_rates(layer), optimum, design, None, None)
     stopped = None
     try:
         if not args.layer_only:

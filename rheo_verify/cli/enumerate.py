@@ -16,6 +16,7 @@ from rheo_verify.errors import InputError, LimitReached
 
 if TYPE_CHECKING:
     from rheo_verify.checks.enumeration import Enumeration
+    from rheo_verify.limits import Limits
 
 EXAMPLES = """examples:
   rheo_verify enumerate --vocab 6 --m 1
@@ -111,27 +112,34 @@ def run(args: argparse.Namespace) -> int:
             return 3
     for words in without_effect(args, method=result.method):
         note(words)
+    limits.progress = None
     if args.certificate is not None:
-        _write_certificate(result, args.certificate)
+        try:
+            _write_certificate(result, args.certificate, limits)
+        except LimitReached as limit:
+            note(f"--certificate {args.certificate}: not written: {limit.message} while its rows were collected")
     if args.html is not None:
         from rheo_verify.report.html.enumeration import to_html
 
-        write_output("--html", args.html, to_html(result, chosen.text(), args.command_line))
+        write_output("--html", args.html, to_html(result, chosen.text(), args.command_line, limits))
     if args.svg is not None:
         from rheo_verify.report.html.pictures import class_svg
 
-        write_output("--svg", args.svg, class_svg(result, args.command_line))
+        try:
+            write_output("--svg", args.svg, class_svg(result, args.command_line, limits))
+        except LimitReached as limit:
+            note(f"--svg {args.svg}: not written: {limit.message} before its class was found")
     if args.json:
-        sys.stdout.write(report.to_json(result, chosen.text()))
+        sys.stdout.write(report.to_json(result, chosen.text(), limits))
     else:
-        sys.stdout.write(report.to_text(result, chosen.text(), stdout_style()))
+        sys.stdout.write(report.to_text(result, chosen.text(), stdout_style(), limits))
     return result.verdict.exit_code
 
 
-def _write_certificate(result: Enumeration, path: str) -> None:
+def _write_certificate(result: Enumeration, path: str, limits: Limits) -> None:
     from rheo_verify.checks.certificate import certificate_of
     from rheo_verify.report.certificate_json import to_json
     from rheo_verify.report.certificate_rocq import to_rocq
 
-    certificate = certificate_of(result)
+    certificate = certificate_of(result, limits)
     write(path, lambda: to_json(certificate), lambda: to_rocq(certificate))

@@ -54,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.errors import InputError, LimitReached
     from rheo_verify.probability.rationals import about
     from rheo_verify.report.search import search_data, search_text
+    from rheo_verify.report.text import stdout_style
 
     limits = limits_from(args, zero=True)
     workers, kept = workers_from(args)
@@ -87,5 +88,5 @@ def run(args: argparse.Namespace) -> int:
         print("interrupted; what was found so far:", file=sys.stderr)
     if args.state is not None:
         store(found, args.state)
-    print(json.dumps(search_data(found), indent=1) if args.json else search_text(found))
+    print(json.dumps(search_data(found), indent=1) if args.json else search_text(found, stdout_style()))
     return found.verdict.exit_code

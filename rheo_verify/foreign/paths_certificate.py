@@ -67,10 +67,10 @@ class PathsCertificate:
     def stated(self) -> str:
         """Which cases it has, in words."""
         if self.verdict is Verdict.REFUTED:
-            return " of the case shown"
+            return f" of 1 of {self.cases_in_all:,} cases (the one shown)"
         if len(self.cases) == self.cases_in_all:
             return f" of all {self.cases_in_all:,} cases"
-        return f" of the first {len(self.cases):,} of {self.cases_in_all:,} cases"
+        return f" of the first {len(self.cases):,} of {self.cases_in_all:,} cases (the others are not in it)"
 
 
 def paths_certificate(report: CheckReport, kept: Iterable[Evidence]) -> PathsCertificate:

@@ -61,7 +61,7 @@ def layer_text(found: LayerAnswer, style: Style) -> str:
     if not found.tempered.exact:
         lines.append(style.item("note", FLOAT_NOTE))
     rows = [(label, *_exact(getattr(found.rates, name))) for name, label in NAMES.items()]
-    lines += ["", *("  " + line for line in table(("accepted", "decimal", "exact"), rows)), ""]
+    lines += ["", *table(("accepted", "decimal", "exact"), rows, style), ""]
     lines.append(style.item("optimum", _optimum(found, names)))
     if found.cycles is not None:
         lines += ["", *_cycle_lines(found.cycles, found.design, style), *_plan_line(found, style)]
@@ -95,7 +95,7 @@ def compare_text(
             label = "-> 0" if point.temperature == 0 else text(point.temperature)
             rows.append((label + ("" if point.exact else " (float64)"), *(values[name] for name in names)))
         lines += ["", "tau by temperature (target and sampling draft tempered, the tree's q as it is)"]
-        lines += ["  " + line for line in table(("T", *names), rows)]
+        lines += table(("T", *names), rows, style)
     if stopped is not None:
         lines += ["", style.item("stopped", f"{stopped.message}: {stopped.covered}; the rest is not shown")]
     return "\n".join(lines) + "\n"
@@ -195,7 +195,7 @@ def _cycle_lines(cycles: Sequence[Cycle], design: TreeDesign, style: Style) -> l
         "exact tau",
     )
     lines = [f"per cycle {numbers}; tau: expected tokens, >=d: probability that at least d drafted ones are accepted"]
-    lines += ["  " + line for line in table(head, rows)]
+    lines += table(head, rows, style)
     if static:
         said = "the largest tau of any lossless choice of layer rules; quoted because the tree is static"
         lines.append(style.item("best", said))

@@ -92,3 +92,7 @@ Definition findings (threshold : Q) (k : case) : list (nat * Q) :=
     (code, total (map probability (filter (fun p => is_in code (faults p)) (paths k))))) codes).
 Definition is_refuted (found : list (list (nat * Q))) : bool :=
   existsb (fun l => match l with [] => false | _ => true end) found.
+
+(* How many cases are in this file, and how many the check went through: of those that are not here nothing is said. *)
+Record coverage := Coverage { cases_in_this_file : Z; cases_of_the_check : Z }.
+Definition coverage_of (ks : list case) (every : Z) : coverage := Coverage (Z.of_nat (length ks)) every.

@@ -11,6 +11,7 @@ from rheo_verify.checks.decoders import Evaluation, Unfinished
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.rationals import Rational, decimal, text
+from rheo_verify.report.tables import table
 from rheo_verify.report.text import Style, both, count
 
 SCHEMA = {"schema": "rheo_verify/decoders", "version": 1}
@@ -28,11 +29,9 @@ Curve: TypeAlias = Sequence[tuple[Rational, Rational]]
 
 def table_text(rows: Sequence[Row], model: Model, context: Context, levels: int, length: int, style: Style) -> str:
     """One line a decoder, then what the lossy ones are to blame for."""
-    wide = style.width >= 96
-    heads = [f"{'decoder':<24}{'verdict':<13}{'TV':>8}{'tokens':>8}  {'accepted':<14}"]
-    heads += [f"{'optimum':>8}{'calls':>8}"] if wide else []
-    lines = [style.strong("".join([*heads, f"{'paths':>9}"]))]
-    lines += [_line(row, wide, style) for row in rows]
+    lines = table(
+        HEAD, [_cells(row, style) for row in rows], style, left=("verdict", "accepted"), indent=0, strong=True
+    )
     lines += ["", *_legend(model, context, levels, length, style)]
     refuted = [row for row in rows if isinstance(row, Evaluation) and row.blame is not None]
     if refuted:
@@ -45,18 +44,17 @@ def table_text(rows: Sequence[Row], model: Model, context: Context, levels: int,
     return "\n".join(lines) + "\n"
 
 
-def _line(row: Row, wide: bool, style: Style) -> str:
-    begin = f"{row.entry.name:<24}{style.verdict(row.verdict, 13)}"
+def _cells(row: Row, style: Style) -> tuple[str, ...]:
+    verdict = style.verdict(row.verdict)
     if isinstance(row, Unfinished):
-        return f"{begin}  {row.why}: {row.covered}"
+        return row.entry.name, verdict, f"{row.why}: {row.covered}"
     accepted = " ".join(decimal(p, 3) for p in row.accepted_by_depth) or "-"
-    cells = [f"{short(row.total_variation):>8}{decimal(row.tokens_per_cycle, 3):>8}  {accepted:<14}"]
-    if wide:
-        optimum = "-" if row.optimum is None else decimal(row.optimum, 3)
-        cells.append(f"{optimum:>8}{decimal(row.target_calls, 3):>8}")
-    return "".join([begin, *cells, f"{row.paths:>9,}"])
+    optimum = "-" if row.optimum is None else decimal(row.optimum, 3)
+    calls, tokens = decimal(row.target_calls, 3), decimal(row.tokens_per_cycle, 3)
+    return row.entry.name, verdict, short(row.total_variation), tokens, accepted, optimum, calls, f"{row.paths:,}"
 
 
+HEAD = ("decoder", "verdict", "TV", "tokens", "accepted", "optimum", "calls", "paths")
 COLUMNS = (
     "TV: total variation of those tokens' law from the target's, exact. tokens: emitted in the first cycle, on "
     "average. accepted: probability that at least 1, 2, … drafted tokens are. optimum: the most that any rule can "

@@ -10,6 +10,7 @@ from rheo_verify.checks.empirical import EXACT, DesignResult, Empirical
 from rheo_verify.checks.greedy import Close, GreedyCheck
 from rheo_verify.checks.real_layers import LayerCheck
 from rheo_verify.checks.verdict import Verdict
+from rheo_verify.report.tables import table
 from rheo_verify.report.text import Style, count
 
 _MOST_SHOWN = 20
@@ -37,8 +38,7 @@ def to_text(result: Empirical, style: Style) -> str:
         "",
         *_greedy(result, style),
         style.strong("decoding"),
-        f"  {'design':28}{'tau':>6} {'accepted':>10} {'stated':>8} {'z':>6} {'e-process':>10} {'PIT':>7} {'chi2':>7}",
-        *(_design(it) for it in result.designs),
+        *table(HEAD, [_design(it) for it in result.designs], style),
     ]
     refuted = [it for it in result.designs if it.verdict(plan.level) is Verdict.REFUTED]
     lines += [f"  {style.verdict(Verdict.REFUTED)}: {it.name}: {alarm(it)}" for it in refuted]
@@ -81,14 +81,21 @@ def _rounded(check: LayerCheck) -> str:
     return f"{check.dtype} {check.worst:.1e} (mean TV {float(check.total_variation.mean()):.1e})"
 
 
-def _design(it: DesignResult) -> str:
+HEAD = ("design", "tau", "accepted", "stated", "z", "e-process", "PIT", "chi2")
+
+
+def _design(it: DesignResult) -> tuple[str, ...]:
     acceptance, process = it.check.acceptance, it.check.process
     layers = max(1, acceptance.layers)
-    first = f"{it.first_token.p_value:7.3f}" if it.first_token else "      –"
     return (
-        f"  {it.name:28}{it.check.tokens_per_cycle:6.2f} {acceptance.accepted / layers:10.3f} "
-        f"{acceptance.expected / layers:8.3f} {acceptance.z:6.2f} {process.p_value:10.2g} "
-        f"{it.check.by_target.p_value:7.3f} {first}"
+        it.name,
+        f"{it.check.tokens_per_cycle:.2f}",
+        f"{acceptance.accepted / layers:.3f}",
+        f"{acceptance.expected / layers:.3f}",
+        f"{acceptance.z:.2f}",
+        f"{process.p_value:.2g}",
+        f"{it.check.by_target.p_value:.3f}",
+        f"{it.first_token.p_value:.3f}" if it.first_token else "–",
     )
 
 

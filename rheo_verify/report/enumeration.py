@@ -12,6 +12,8 @@ from rheo_verify.checks.structure import Blame, SlotFault
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import Tree
+from rheo_verify.errors import LimitReached
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Model
 from rheo_verify.probability.rationals import text
 from rheo_verify.probability.replay import choices_text
@@ -63,8 +65,8 @@ def scope(result: Enumeration) -> str:
     )
 
 
-def to_text(result: Enumeration, settings: str, style: Style) -> str:
-    """For people."""
+def to_text(result: Enumeration, settings: str, style: Style, limits: Limits | None = None) -> str:
+    """For people; a command that walks through a class is looked for within `limits`."""
     model = result.model
     tv = result.total_variation
     what = "lossless, total variation 0" if not tv else f"not lossless, total variation {both(tv)}"
@@ -88,9 +90,9 @@ def to_text(result: Enumeration, settings: str, style: Style) -> str:
         lines.append(f"  {'not checked':12} {claim}")
         lines.append(style.faint(style.item("", reason, 15)))
     if result.blame is not None:
-        lines += ["", *_blame_text(result, result.blame, settings, style)]
+        lines += ["", *_blame_text(result, result.blame, settings, style, limits)]
     else:
-        lines += ["", *_example(result, classes, settings, style)]
+        lines += ["", *_example(result, classes, settings, style, limits)]
     return "\n".join(lines) + "\n"
 
 
@@ -128,24 +130,32 @@ def accepted(result: Enumeration) -> str:
     return f"{both(emission.tokens_per_cycle)} tokens emitted {per}{drafted}"
 
 
-def _example(result: Enumeration, classes: dict[Tree, Any], settings: str, style: Style) -> list[str]:
+def _example(
+    result: Enumeration, classes: dict[Tree, Any], settings: str, style: Style, limits: Limits | None
+) -> list[str]:
     tree = max(classes, key=lambda it: (any(node.law is not None for node in it), classes[it]))
     lines = [style.strong(f"one of the classes, of probability {both(classes[tree])}")]
     lines += ["  " + line for line in draw_tree(result.model, tree)]
-    command = replay_command(result, tree, settings)
+    command = replay_command(result, tree, settings, limits)
     return [*lines, "", *([f"walk through it: {command}"] if command else [])]
 
 
-def replay_command(result: Enumeration, tree: Tree, settings: str) -> str | None:
-    """The command that walks through one class, by the tokens drawn in its order; None where classes have no growth."""
+def replay_command(result: Enumeration, tree: Tree, settings: str, limits: Limits | None = None) -> str | None:
+    """The command that walks through one class, by the tokens drawn in its order.
+
+    None where classes have no growth and no tree that gives this class is found soon, or before a limit is reached.
+    """
     if "eager-equals-lazy" in result.not_checked and result.method == "exhaustive":
-        choices = result.example_draws(tree)
+        try:
+            choices = result.example_draws(tree, limits)
+        except LimitReached:
+            return None
         return None if choices is None else f"python -m rheo_verify replay {settings}:tree:{choices_text(choices)}"
     draws = [node.token for node in tree if node.law is not None]
     return f"python -m rheo_verify replay {settings}:class:{choices_text(draws)}"
 
 
-def _blame_text(result: Enumeration, who: Blame, settings: str, style: Style) -> list[str]:
+def _blame_text(result: Enumeration, who: Blame, settings: str, style: Style, limits: Limits | None) -> list[str]:
     model = result.model
     where = f", in the cycle that starts after {model.phrase(who.context)}" if who.context else ""
     lines = [style.strong("blame"), style.item("", f"the smallest lossy budget is {who.budget}{where}", 2)]
@@ -167,7 +177,7 @@ def _blame_text(result: Enumeration, who: Blame, settings: str, style: Style) ->
     if guilty is not None:
         lines += ["", style.strong("a class in which it shows")]
         lines += ["  " + line for line in draw_tree(model, guilty)]
-        command = replay_command(result, guilty, settings)
+        command = replay_command(result, guilty, settings, limits)
         lines += ["", f"walk through it: {command}"] if command else []
     return lines
 
@@ -187,8 +197,8 @@ def fault_words(model: Model, fault: SlotFault) -> list[str]:
     ]
 
 
-def to_json(result: Enumeration, settings: str) -> str:
-    """One JSON object; rationals are strings."""
+def to_json(result: Enumeration, settings: str, limits: Limits | None = None) -> str:
+    """One JSON object; rationals are strings. A replay string is looked for within `limits`."""
     classes = result.classes()
     unquoted = lossy_optimum(result)
     data: dict[str, Any] = {
@@ -210,11 +220,11 @@ def to_json(result: Enumeration, settings: str) -> str:
         "settings": settings,
     }
     if result.blame is not None:
-        data["blame"] = _blame_json(result, result.blame, settings)
+        data["blame"] = _blame_json(result, result.blame, settings, limits)
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def _blame_json(result: Enumeration, who: Blame, settings: str) -> dict[str, Any]:
+def _blame_json(result: Enumeration, who: Blame, settings: str, limits: Limits | None) -> dict[str, Any]:
     data: dict[str, Any] = {"budget": who.budget, "culprit": who.culprit, "cycle_starts_after": list(who.context)}
     fault = who.fault
     if fault is None:
@@ -229,7 +239,7 @@ def _blame_json(result: Enumeration, who: Blame, settings: str) -> dict[str, Any
         data["found_law"] = [text(fault.found.get(v, 0)) for v in range(result.model.vocab)]
     guilty = guilty_tree(result)
     if guilty is not None:
-        data["replay"] = replay_command(result, guilty, settings)
+        data["replay"] = replay_command(result, guilty, settings, limits)
     data["sequences"] = [
         {"tokens": list(it.tokens), "expected": text(it.expected), "found": text(it.found)}
         for it in result.comparison.differences

@@ -17,7 +17,7 @@ from rheo_verify.probability.rationals import text
 from rheo_verify.report import certificate_rocq as rocq
 from rheo_verify.report.certificate_json import lines, rows_data
 
-SCHEMA = {"schema": "rheo_verify/paths-certificate", "version": 1}
+SCHEMA = {"schema": "rheo_verify/paths-certificate", "version": 2}
 
 
 def to_data(certificate: PathsCertificate) -> dict[str, Any]:
@@ -28,6 +28,7 @@ def to_data(certificate: PathsCertificate) -> dict[str, Any]:
         "way": certificate.way,
         "verdict": str(certificate.verdict),
         "scope": certificate.scope,
+        "cases_in_all": certificate.cases_in_all,
         "cases": [_case_data(case) for case in certificate.cases],
     }
 
@@ -80,7 +81,8 @@ def to_rocq(certificate: PathsCertificate) -> str:
     """The text of the file."""
     heading = (
         f"(* A certificate of rheo_verify: {certificate.verdict} for a {certificate.way}. It needs nothing but coqc:\n"
-        "   it compiles only if every number under Claims is what paths and rows give. It takes the paths as given. *)"
+        "   it compiles only if every number under Claims is what paths and rows give. It takes the paths as given.\n"
+        f"   It speaks{certificate.stated()}. *)"
     )
     return "\n".join([heading, prelude(), body(certificate)])
 
@@ -107,8 +109,12 @@ def body(it: PathsCertificate) -> str:
         ("findings_as_claimed", found, claimed),
         ("threshold", f"existsb (Qeq_bool {thresholds[0]}) thresholds", "true"),
         ("verdict", f"is_refuted ({found})", str(it.verdict is Verdict.REFUTED).lower()),
+        ("coverage_as_claimed", "coverage_of cases cases_in_all", f"Coverage {len(it.cases)} {it.cases_in_all}"),
+        ("coverage_is_possible", "(Z.of_nat (length cases) <=? cases_in_all)%Z", "true"),
     ]
-    return f"(* Claims *)\nDefinition cases : list case :=\n{cases}.\n" + rocq.theorems(statements)
+    data = f"(* Claims *)\nDefinition cases : list case :=\n{cases}.\n"
+    data += f"Definition cases_in_all : Z := {it.cases_in_all}%Z.\n"
+    return data + rocq.theorems(statements) + "Compute coverage_of cases cases_in_all.\n"
 
 
 def _case(case: CaseClaim) -> str:

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from rheo_verify.checks.precision import PrecisionRow
+from rheo_verify.report.tables import table
 from rheo_verify.report.text import Style
+
+HEAD = ("type", "m", "1 - lead", "mean TV", "largest", "tail sum", "ties", "unstable")
 
 
 def to_text(found: Sequence[PrecisionRow], source: str, style: Style) -> str:
@@ -15,12 +18,7 @@ def to_text(found: Sequence[PrecisionRow], source: str, style: Style) -> str:
     lines = [
         style.strong(f"Finite precision (claim residual-mass-rounding): {found[0].rows:,} rows, {source}"),
         "",
-        f"  {'type':9} m  {'1 - lead':>9} {'mean TV':>9} {'largest':>9}  {'tail sum':>9}  {'ties':>7} {'unstable':>9}",
-    ]
-    lines += [
-        f"  {it.dtype:9} {it.lead}  {it.broken:9.2%} {it.distance:9.1e} {it.largest:9.1e}  {it.remedied:9.2%}  "
-        f"{it.ties:7.2%} {it.unstable:9.2%}"
-        for it in found
+        *table(HEAD, [_cells(it) for it in found], style),
     ]
     words = (
         "1 - lead, tail sum: rows in which the sampled slot's proxy falls below a fill, by how the residual mass is "
@@ -28,6 +26,11 @@ def to_text(found: Sequence[PrecisionRow], source: str, style: Style) -> str:
         "best scores are equal; unstable: top-k returned them in another order than by token id."
     )
     return "\n".join([*lines, "", style.item("", words, 2)]) + "\n"
+
+
+def _cells(it: PrecisionRow) -> tuple[str, ...]:
+    shares = (f"{it.remedied:.2%}", f"{it.ties:.2%}", f"{it.unstable:.2%}")
+    return it.dtype, str(it.lead), f"{it.broken:.2%}", f"{it.distance:.1e}", f"{it.largest:.1e}", *shares
 
 
 def to_json(found: Sequence[PrecisionRow], source: str) -> str:

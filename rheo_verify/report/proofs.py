@@ -8,19 +8,21 @@ from typing import Any
 
 from rheo_verify.checks.proofs import LEVELS, Proved
 from rheo_verify.checks.verdict import Verdict
+from rheo_verify.report.tables import block, table
 from rheo_verify.report.text import Style
 
+HEAD = ("claim", "verdict", "level", "reference")
 SCHEMA = {"schema": "rheo_verify/prove", "version": 1}
 
 
 def to_text(answers: Sequence[Proved], style: Style) -> str:
     """A table: claim, verdict, level reached, reference; below each the statement and its checks."""
-    width = max(len(answer.claim.id) for answer in answers)
-    lines = [style.strong(f"{'claim':{width}}  {'verdict':12}  level  reference")]
-    for answer in answers:
-        level = "–" if answer.level is None else str(answer.level)
-        verdict = style.verdict(answer.verdict, 12)
-        lines += ["", f"{answer.claim.id:{width}}  {verdict}  {level:5}  {answer.claim.paper}"]
+    rows = [_row(answer, style) for answer in answers]
+    first, *shown = table(HEAD, rows, style, left=HEAD, indent=0, strong=True)
+    fits = len(shown) == len(rows)
+    lines = [first] if fits else []
+    for number, (answer, row) in enumerate(zip(answers, rows, strict=True)):
+        lines += ["", *([shown[number]] if fits else block(HEAD, row, style, 0))]
         lines.append(style.faint(style.item("", answer.claim.statement, 4)))
         for step in answer.steps:
             where = f"{step.level}, beside" if step.beside else f"{step.level}"
@@ -32,6 +34,11 @@ def to_text(answers: Sequence[Proved], style: Style) -> str:
     lines += ["", _summary(answers)]
     lines.append(style.faint("levels: " + ", ".join(f"{level} {words}" for level, words in LEVELS.items())))
     return "\n".join(lines) + "\n"
+
+
+def _row(answer: Proved, style: Style) -> tuple[str, ...]:
+    level = "–" if answer.level is None else str(answer.level)
+    return answer.claim.id, style.verdict(answer.verdict), level, answer.claim.paper
 
 
 def _summary(answers: Sequence[Proved]) -> str:

@@ -11,28 +11,36 @@ from rheo_verify.checks.search import Search
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.probability.rationals import decimal, text
 from rheo_verify.report.tables import table
+from rheo_verify.report.text import NARROW, Style
 
 SCHEMA = {"schema": "rheo_verify/search", "version": 1}
 
 
-def search_text(search: Search) -> str:
+def search_text(search: Search, style: Style | None = None) -> str:
     """The whole report."""
+    style = style or Style()
     scope = search.scope
     plural = "layer" if len(scope.shapes) == 1 else "layers"
-    lines = [
-        f"{search.verdict}: {_headline(search)}",
-        "",
-        f"  scope    all p and q with common denominator at most {scope.denominator} over {scope.vocab} tokens,",
-        f"           q-hat = q, up to relabelling; {len(scope.shapes)} {plural} (n candidates, m lead); exact integers",
-    ]
-    if not search.ended:
-        lines.append(f"  reached  {_reached(search)}; not covered: everything after that")
+    said = (
+        f"all p and q with common denominator at most {scope.denominator} over {scope.vocab} tokens,",
+        f"q-hat = q, up to relabelling; {len(scope.shapes)} {plural} (n candidates, m lead); exact integers",
+    )
+    reached = "" if search.ended else f"{_reached(search)}; not covered: everything after that"
+    lines = [f"{search.verdict}: {_headline(search)}", ""]
+    if style.width < NARROW:
+        lines += [style.item("scope", f"{' '.join(said)}"), *([style.item("reached", reached)] if reached else [])]
+    else:
+        lines += [f"  scope    {said[0]}", f"           {said[1]}", *([f"  reached  {reached}"] if reached else [])]
     if search.first is not None:
-        lines += ["", "Smallest instance (by V, n, m, denominator, then q, then p)", *_instance_lines(search.first)]
+        lines += [
+            "",
+            "Smallest instance (by V, n, m, denominator, then q, then p)",
+            *_instance_lines(search.first, style),
+        ]
     if search.best is not None and search.best_value is not None:
         value = f"{text(search.best_value)} = {decimal(search.best_value)}"
-        lines += ["", f"Largest {scope.largest} among those found: {value}", *_instance_lines(search.best)]
-    return "\n".join([*lines, "", "How often", *_counts(search)])
+        lines += ["", f"Largest {scope.largest} among those found: {value}", *_instance_lines(search.best, style)]
+    return "\n".join([*lines, "", "How often", *_counts(search, style)])
 
 
 def search_data(search: Search) -> dict[str, Any]:
@@ -80,7 +88,7 @@ def _reached(search: Search) -> str:
     return f"n = {n}, m = {m}, denominator {denominator}"
 
 
-def _instance_lines(instance: Instance) -> list[str]:
+def _instance_lines(instance: Instance, style: Style) -> list[str]:
     rates = layer_rates(instance.layer)
     names = (("rheo", "rheo"), ("rrsw", "rrsw"), ("top-K", "top_k"), ("optimal", "optimal"), ("bound", "upper_bound"))
     shown = [(label, text(getattr(rates, name)), decimal(getattr(rates, name))) for label, name in names]
@@ -89,19 +97,19 @@ def _instance_lines(instance: Instance) -> list[str]:
         f"  p = ({p.replace(',', ', ')}) / {instance.denominator}",
         f"  q = ({q.replace(',', ', ')}) / {instance.denominator}",
         f"  n = {instance.candidates} candidates, m = {instance.lead} lead",
-        *("  " + line for line in table(("rate", "exact", "decimal"), shown)),
+        *table(("rate", "exact", "decimal"), shown, style),
         f"  see it: rheo_verify acceptance --target {p} --draft {q} --m {instance.lead} --k {instance.candidates}",
     ]
 
 
-def _counts(search: Search) -> list[str]:
+def _counts(search: Search, style: Style) -> list[str]:
     rows = []
     for (n, m), tally in zip(search.scope.shapes, search.tallies, strict=True):
         rows.append((f"n={n} m={m}", *_share(tally.found, tally.pairs), *_share(tally.labelled_found, tally.labelled)))
     whole = search.total
     rows.append(("all", *_share(whole.found, whole.pairs), *_share(whole.labelled_found, whole.labelled)))
-    head = ("layer", "found", "of pairs", "share", "labelled", "of pairs", "share")
-    return ["  " + line for line in table(head, rows)]
+    head = ("layer", "found", "of pairs", "share", "labelled", "of labelled", "labelled share")
+    return table(head, rows, style)
 
 
 def _share(found: int, whole: int) -> tuple[str, str, str]:

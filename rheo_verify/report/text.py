@@ -12,6 +12,8 @@ from typing import Any
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.probability.rationals import decimal, text
 
+NARROW = 60
+"""Columns below which labels stand above their words."""
 _COLOURS = {"VERIFIED": "32", "REFUTED": "31", "INCONCLUSIVE": "33"}
 
 
@@ -37,7 +39,7 @@ class Style:
 
     def item(self, label: str, words: str, indent: int = 10) -> str:
         """A label in the margin and wrapped words beside it (below it on a narrow terminal)."""
-        if self.width < 60:
+        if self.width < NARROW:
             body = textwrap.wrap(words, max(20, self.width - 2), break_on_hyphens=False)
             return "\n".join([*([label] if label else []), *("  " + line for line in body)])
         body = textwrap.wrap(words, self.width - indent, break_on_hyphens=False) or [""]

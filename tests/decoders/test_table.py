@@ -91,8 +91,13 @@ def test_text(rows: tuple[Evaluation, ...]) -> None:
     assert "raw-score-tree: the slot 2 after (empty): verified as drawn from B 9/23" in text
     assert max(map(len, text.splitlines())) <= 100
     narrow = report.table_text(rows, model, (), 2, 3, Style(80))
-    assert max(map(len, narrow.splitlines())) <= 84
-    assert "optimum" not in narrow.splitlines()[0]
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert sum(line.startswith("decoder ") for line in narrow.splitlines()) == 2, "two tables"
+    folded = report.table_text(rows, model, (), 2, 3, Style(40))
+    assert max(map(len, folded.splitlines())) <= 40
+    for row in rows:
+        assert f"paths: {row.paths:,}" in folded
+        assert folded.count(row.entry.name) >= 1
 
 
 def test_the_documentation_shows_the_table(rows: tuple[Evaluation, ...]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rheo_verify.checks.class_walks import ClassWalk, class_walks
 from rheo_verify.checks.enumeration import Enumeration
 from rheo_verify.checks.prefixes import count_leaves
 from rheo_verify.checks.verdict import Verdict
+from rheo_verify.errors import LimitReached
+from rheo_verify.limits import Limits
 from rheo_verify.probability.rationals import Rational, decimal
 from rheo_verify.report import enumeration as words
 from rheo_verify.report.html.bars import Pair, compared, single
@@ -24,9 +26,12 @@ MOST_BYTES = 430_000
 MOST_ROWS = 24
 
 
-def to_html(result: Enumeration, settings: str, command: str) -> str:
-    """One self-contained page, with the counterexample and the most probable classes, up to about 430 kB of them."""
-    shown, sections = _embedded(result, settings)
+def to_html(result: Enumeration, settings: str, command: str, limits: Limits | None = None) -> str:
+    """One self-contained page, with the counterexample and the most probable classes, up to about 430 kB of them.
+
+    Where a limit is reached while they are told, the page says so and holds those that were.
+    """
+    shown, sections, stopped = _embedded(result, settings, limits)
     lossy = result.total_variation
     said = f"total variation {both(lossy)} at budget {result.design.budget}" if lossy else "total variation 0"
     sentence = f"{'not lossless' if lossy else 'lossless'}, {said}"
@@ -38,7 +43,18 @@ def to_html(result: Enumeration, settings: str, command: str) -> str:
     first = "Who is to blame: the smallest counterexample" if lossy else "Classes, step by step"
     laws = [*([wrong_sequences(result)] if lossy else []), first_token(result)]
     parts = [
-        Part("classes", first, [blame_sentence(result), _picker(result, shown), *sections, legend(), _reasons(result)]),
+        Part(
+            "classes",
+            first,
+            [
+                blame_sentence(result),
+                _picker(result, shown),
+                _stopped(stopped, result),
+                *sections,
+                legend(),
+                _reasons(result),
+            ],
+        ),
         Part("laws", "Expected against found", laws),
         Part("budgets", "Every budget", _budgets(result)),
         Part("accepted", "Tokens per cycle", _accepted(result)),
@@ -64,19 +80,34 @@ def _facts(result: Enumeration) -> list[tuple[str, Inside]]:
     return items
 
 
-def _embedded(result: Enumeration, settings: str) -> tuple[list[ClassWalk], list[Markup]]:
+def _stopped(why: str, result: Enumeration) -> Inside:
+    if not why:
+        return None
+    lossy = " The counterexample may not be among them." if result.blame is not None else ""
+    return tag("p", f"{why.capitalize()} before all of the classes were told step by step.{lossy}", class_="note")
+
+
+def _embedded(result: Enumeration, settings: str, limits: Limits | None) -> tuple[list[ClassWalk], list[Markup], str]:
+    """Classes to show, each with its section, and which limit ended this, if one did."""
     shown: list[ClassWalk] = []
     sections: list[Markup] = []
+    try:
+        for each, section in _told(result, settings, limits):
+            shown.append(each)
+            sections.append(section)
+    except LimitReached as limit:
+        return shown, sections, limit.message
+    return shown, sections, ""
+
+
+def _told(result: Enumeration, settings: str, limits: Limits | None) -> Iterator[tuple[ClassWalk, Markup]]:
     size = 0
-    for each in class_walks(result, MOST_CLASSES):
-        place = len(shown) + 1
+    for place, each in enumerate(class_walks(result, MOST_CLASSES, limits), 1):
         section = walk_section(each, f"class-{place}", _heading(result, each, place), _remark(each, settings))
         size += len(section.encode())
-        if shown and (size > MOST_BYTES or len(shown) == MOST_CLASSES):
-            break
-        shown.append(each)
-        sections.append(section)
-    return shown, sections
+        if place > 1 and (size > MOST_BYTES or place > MOST_CLASSES):
+            return
+        yield each, section
 
 
 def _heading(result: Enumeration, each: ClassWalk, place: int) -> Markup:

@@ -1,0 +1,177 @@
+"""Work after a verdict keeps to the limits, too: walks, pages, pictures, certificates; and `acceptance` at any size."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from rheo_verify.checks.acceptance import candidate_sets, layer_at
+from rheo_verify.checks.certificate import certificate_of
+from rheo_verify.checks.class_walks import class_walks, counterexample
+from rheo_verify.checks.enumeration import Enumeration, enumerate_design
+from rheo_verify.checks.optimal import largest_flow, optimal_acceptance
+from rheo_verify.checks.static_optimum import best_tokens_per_cycle, heaviest_plan
+from rheo_verify.checks.verdict import Verdict
+from rheo_verify.cli.main import run
+from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.errors import InputError, LimitReached
+from rheo_verify.limits import Limits
+from rheo_verify.models.random_tables import random_model
+from rheo_verify.probability.rationals import ONE
+from rheo_verify.report import enumeration as report
+from rheo_verify.report.html.enumeration import to_html
+from rheo_verify.report.html.pictures import class_svg
+from rheo_verify.report.text import Style
+from rheo_verify.verification.rules import layer_rule
+
+OVER = 0.0
+
+
+@dataclass
+class Steps(Limits):
+    """Limits that end after so many looks at the clock."""
+
+    steps: int = 0
+
+    def check_time(self) -> None:
+        self.steps -= 1
+        if self.steps < 0:
+            raise LimitReached("RV201", "the time limit was reached", self.covered)
+
+
+def lossy(cycles: int = 1) -> Enumeration:
+    model, design = random_model(4, 3), TreeDesign(budget=3, depth=2, proxy="raw")
+    found = enumerate_design(model, design, layer_rule("rheo"), cycles=cycles)
+    assert found.verdict is Verdict.REFUTED
+    return found
+
+
+def test_walks_end_at_the_limit() -> None:
+    result = lossy()
+    assert counterexample(result) is not None
+    with pytest.raises(LimitReached):
+        counterexample(result, limits=Limits(deadline=OVER))
+    with pytest.raises(LimitReached):
+        next(class_walks(result, 1, Limits(deadline=OVER)))
+
+
+def test_a_later_cycle_is_enumerated_within_the_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Limits | None] = []
+
+    def spy(*arguments: object, limits: Limits | None = None, **named: object) -> Enumeration:
+        given.append(limits)
+        return lossy()
+
+    result = lossy()
+    assert result.blame is not None
+    later = replace(result, blame=replace(result.blame, context=(0,)))
+    monkeypatch.setattr("rheo_verify.checks.class_walks.enumerate_design", spy)
+    limits = Limits(deadline=time.monotonic() + 100)
+    assert counterexample(later, limits=limits) is not None
+    assert given == [limits]
+
+
+def test_pages_say_that_they_are_not_whole() -> None:
+    result = lossy()
+    whole = to_html(result, "s", "command")
+    assert "step by step.</p>" not in whole
+    none = to_html(result, "s", "command", Limits(deadline=OVER))
+    assert "The time limit was reached before all of the classes were told step by step." in none
+    assert "The counterexample may not be among them" in none
+    part = to_html(result, "s", "command", Steps(steps=2))
+    assert "told step by step" in part
+    assert len(none) < len(part) < len(whole)
+
+
+def test_pictures_texts_and_certificates_keep_to_the_limits() -> None:
+    result, over = lossy(), Limits(deadline=OVER)
+    with pytest.raises(LimitReached):
+        class_svg(result, "command", over)
+    with pytest.raises(LimitReached):
+        certificate_of(result, over)
+    assert "walk through it: " in report.to_text(result, "s", Style())
+    assert "walk through it: " not in report.to_text(result, "s", Style(), over)
+    assert '"replay": null' in report.to_json(result, "s", over)
+
+
+def test_a_verdict_stands_where_its_files_take_too_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The limit is reached after the verdict: the answer stands, and what is missing is said."""
+    from rheo_verify.checks import enumeration
+
+    whole = enumeration.enumerate_design
+
+    def then_over(*arguments: object, limits: Limits, **named: object) -> Enumeration:
+        found = whole(*arguments, limits=limits, **named)  # type: ignore[arg-type]
+        limits.deadline = OVER
+        return found
+
+    monkeypatch.setattr(enumeration, "enumerate_design", then_over)
+    files = {flag: str(tmp_path / f"it.{flag}") for flag in ("html", "svg")}
+    command = [
+        "enumerate",
+        "--model",
+        "table-1",
+        "--depth",
+        "1",
+        "--budget",
+        "2",
+        "--proxy",
+        "1/4",
+        "--time-limit",
+        "60",
+    ]
+    words = [part for flag, path in files.items() for part in (f"--{flag}", path)]
+    assert run([*command, *words, "--certificate", str(tmp_path / "it.json")]) == 1
+    out, err = capsys.readouterr()
+    assert "REFUTED" in out
+    assert "it.svg: not written: the time limit was reached" in err
+    assert "it.json: not written: the time limit was reached" in err
+    assert "told step by step" in Path(files["html"]).read_text()
+    assert not (tmp_path / "it.svg").exists()
+
+
+def test_acceptance_of_a_large_vocabulary_ends_at_its_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    started = time.monotonic()
+    assert run(["acceptance", "--vocab", "20000", "--time-limit", "0.1"]) == 3
+    assert time.monotonic() - started < 15
+    assert "RV201" in capsys.readouterr().err
+
+
+def test_absurd_layers_are_refused_by_their_size(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["acceptance", "--vocab", "30000", "--k", "2000"]) == 2
+    assert "RV108" in (said := capsys.readouterr().err)
+    assert "59,998,000 tokens together" in said
+    with pytest.raises(InputError, match="RV108"):
+        candidate_sets(layer_at(random_model(3000, 0), (), 1, 1500))
+
+
+def test_sets_together_have_the_optimum_of_sets_apart() -> None:
+    """Tokens of one set alone are served first: the flow is as large, and its cut proves it, for any vocabulary."""
+    for seed in range(30):
+        layer = layer_at(random_model(24 + seed % 3, seed, zeros=seed % 9), (), seed % 3, 2 + seed % 5)
+        optimum = optimal_acceptance(layer)
+        assert optimum.verdict() is Verdict.VERIFIED
+        assert optimum.cut_value == optimum.rate
+
+
+def test_a_layer_of_leaves_is_a_flow() -> None:
+    """The fast path of the best tau against its twin, the plan of largest weight."""
+    for seed in range(20):
+        layer = layer_at(random_model(5, seed, zeros=seed % 6), (), seed % 2, 2 + seed % 3)
+        sets = candidate_sets(layer)
+        tuples = {tuple(sorted(chosen)): mass for chosen, mass in sets.items()}
+        worth = {(chosen, token): ONE for chosen in tuples for token in chosen}
+        assert heaviest_plan(layer.target, tuples, worth) == largest_flow(layer.target, sets).rate
+
+
+def test_the_best_of_a_static_tree_looks_at_the_clock() -> None:
+    topology = frozenset({(1,), (2,)})
+    design = TreeDesign(depth=1, budget=2, pool=2)
+    assert best_tokens_per_cycle(random_model(3, 0), (), design, topology) > 1
+    with pytest.raises(LimitReached):
+        best_tokens_per_cycle(random_model(3, 0), (), design, topology, Limits(deadline=OVER))
