@@ -20,8 +20,10 @@ from rheo_verify.probability.arrays import pick, zero_at
 from rheo_verify.verification.layer import LayerRule
 
 Tensor = Any
-CHUNK, CHUNK_ON_A_DEVICE = 2**20, 2**22
-"""Entries of the largest array that is formed at a time, on a CPU and on any other device."""
+CHUNK = 2**20
+"""Entries of the largest array that is formed at a time on a CPU."""
+CHUNK_ON_A_DEVICE = 2**22
+"""The same on any other device."""
 
 
 @dataclass(frozen=True)

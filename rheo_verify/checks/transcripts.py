@@ -181,13 +181,8 @@ class _Batch:
             uniform = stream.random(len(lines))[places]
             process.see_all(batch, numbers, (audit.level / 2,))
             by_target.see_all((numbers.below + uniform * numbers.probability) / numbers.total)
-        kept = audit.faults + faults[: max(0, _MOST_REPORTED - len(audit.faults))]
-        audit.process, audit.by_target, audit.faults, audit.broken = (
-            process,
-            by_target,
-            kept,
-            audit.broken + len(faults),
-        )
+        broken, kept = audit.broken + len(faults), audit.faults + faults[: max(0, _MOST_REPORTED - len(audit.faults))]
+        audit.process, audit.by_target, audit.broken, audit.faults = process, by_target, broken, kept
         audit.lines, audit.offset, self.lines, self.size = audit.lines + len(lines), audit.offset + self.size, [], 0
 
 

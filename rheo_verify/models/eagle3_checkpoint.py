@@ -46,9 +46,8 @@ def is_eagle3(folder: str | Path) -> bool:
     data = read_json(path, "RV601")
     if not isinstance(data, dict):
         return False
-    return (
-        "Eagle3" in str(data.get("architectures")) or "draft_vocab_size" in data or "transformer_layer_config" in data
-    )
+    keys = ("draft_vocab_size", "transformer_layer_config")
+    return "Eagle3" in str(data.get("architectures")) or any(key in data for key in keys)
 
 
 def load_head(

@@ -173,11 +173,10 @@ class TargetState:
 
         device, dtype = self.target.device, self.target.dtype
         most = self.target.network.config.max_position_embeddings
-        if self.length + max(depths) >= most:
-            where = (
-                f"position {self.length + max(depths)} is needed, but the target's max_position_embeddings is {most}"
-            )
-            raise InputError("RV106", f"{where}: a shorter prompt, or fewer tokens")
+        furthest = self.length + max(depths)
+        if furthest >= most:
+            needed = f"position {furthest} is needed, but the target's max_position_embeddings is {most}"
+            raise InputError("RV106", f"{needed}: a shorter prompt, or fewer tokens")
         seen = torch.zeros(len(tokens), self.length + len(tokens), dtype=dtype, device=device)
         seen[:, self.length :].masked_fill_(~mask.to(device), torch.finfo(dtype).min)
         with torch.no_grad():

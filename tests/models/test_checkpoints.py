@@ -143,7 +143,7 @@ def test_a_device_without_storage() -> None:
 def test_what_loading_prints_stays_off_stderr(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Transformers draws a bar while it converts GGUF files, terminal or not."""
+    """A bar is drawn by transformers while it converts GGUF files, terminal or not."""
     import transformers
 
     loading = transformers.LlamaForCausalLM.from_pretrained
