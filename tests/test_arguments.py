@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from rheo_verify.cli.arguments import MAY_BE_EMPTY, name_of
-from rheo_verify.cli.combinations import WITHOUT_EFFECT
+from rheo_verify.cli.combinations import NOTED, WITHOUT_EFFECT
 from rheo_verify.cli.main import COMMANDS, parser, run
 
 ROOT = Path(__file__).parent.parent
@@ -136,11 +137,9 @@ def test_flags_without_effect_are_refused(
     monkeypatch.chdir(tmp_path)
     actions = {name_of(it): it for it in ACTIONS[command]}
     name, _, value = beside.partition(" ")
-    stated = {"above 0": "2", "other than rheo": "raw"}.get(value, value)
     line = [command, *NEEDED.get(command, []), flag]
     line += [] if actions[flag].nargs == 0 else [VALUES.get(flag, "1")]
-    line += [name] if actions[name].nargs == 0 else [name, stated or VALUES.get(name, "x")]
-    line += ["--m", "0"] if name == "--proxy" else []
+    line += [name] if actions[name].nargs == 0 else [name, value or VALUES.get(name, "x")]
     line += ["--backend", "dask"] if flag == name == "--scheduler" else []
     assert f"{flag} has no effect with {beside}, {why}; leave one of them out" in refused(capsys, *line, code="RV111")
     assert not list(tmp_path.iterdir())
@@ -156,8 +155,31 @@ def test_a_default_is_no_flag_and_auto_says_what_it_leaves_out(
     assert run(["enumerate", "--vocab", "8", "--depth", "4", "--checkpoint", str(tmp_path / "x")]) == 0
     err = capsys.readouterr().err
     assert err == "--checkpoint has no effect with --method classes, which grows the classes in one process\n"
-    assert run(["enumerate", "--epsilon", "1/4"]) == 2
-    assert "--epsilon has no effect with --m above 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("flag", "beside", "why"), NOTED["enumerate"])
+def test_a_sweep_keeps_its_flags_and_a_note_says_which_did_nothing(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    flag: str,
+    beside: str,
+    why: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    values = {**VALUES, "--max-trees": "9", "--backend": "loky", "--epsilon": "1/100"}
+    name, _, value = beside.partition(" ")
+    line = ["enumerate", "--vocab", "3", name, {"above 0": "1", "other than rheo": "raw"}.get(value, value)]
+    line += ["--m", "0"] if name == "--proxy" else []
+    plain = run([*line, "--json"]), json.loads(capsys.readouterr().out)["total_variation"]
+    line += ["--backend", "dask"] if flag == "--scheduler" else []
+    noted = (
+        run([*line, flag, values[flag], "--json"]),
+        json.loads((printed := capsys.readouterr()).out)["total_variation"],
+    )
+    assert noted == plain
+    said = (flag, "--backend") if flag == "--scheduler" else (flag,)
+    assert sorted(printed.err.splitlines()) == sorted(f"{it} has no effect with {beside}, {why}" for it in said)
 
 
 def test_a_certificate_that_cannot_speak_of_the_run_is_refused_before_the_work(

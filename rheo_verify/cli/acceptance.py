@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -66,7 +65,7 @@ def add(subparsers: Any) -> None:
     group.add_argument("--layer-only", action="store_true", help="leave the cycle out (large vocabularies)")
     group.add_argument("--plot", metavar="FILE", help="compare: tau against m, temperature and with parts changed")
     add_html_argument(group)
-    group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
+    settings.add_time_limit(group)
     add_certificate(group, "the rates and tau")
     group.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -75,12 +74,9 @@ def add(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command."""
     from rheo_verify.checks.temperature import at_temperature
-    from rheo_verify.limits import Limits
     from rheo_verify.probability.rationals import exact
     from rheo_verify.report.acceptance_plot import check_plot_file
 
-    if args.time_limit is not None and not args.time_limit > 0:
-        raise InputError("RV106", f"--time-limit {args.time_limit} must be a positive number of seconds")
     for name in ("plot", "temperatures"):
         if args.mode is None and getattr(args, name) is not None:
             raise InputError("RV106", f"--{name} belongs to `acceptance compare`")
@@ -98,9 +94,8 @@ def run(args: argparse.Namespace) -> int:
     chosen.design.check_vocab(base.vocab)
     context = _context(args.context, base.vocab)
     tempered = at_temperature(base, exact(args.temperature, "--temperature"))
-    deadline = None if args.time_limit is None else time.monotonic() + args.time_limit
     with ProgressBar() as bar:
-        limits = Limits(deadline, None, bar.update)
+        limits = settings.limits_from(args, bar.update)
         if args.mode == "compare":
             return _compare(args, base, tempered, context, chosen.design, limits)
         return _layer(args, tempered, context, chosen.design, limits)

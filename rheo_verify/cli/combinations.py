@@ -1,9 +1,9 @@
-"""Flags that would have no effect beside others: refused, because a flag that does nothing hides a mistake."""
+"""Flags that have no effect beside others: refused or said, for a flag that does nothing may hide a mistake."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rheo_verify.cli.settings import DEFAULTS
 from rheo_verify.errors import InputError
@@ -14,12 +14,6 @@ WITHOUT_EFFECT: dict[str, tuple[tuple[str, str, str], ...]] = {
         ("--jobs", "--backend serial", "which works in this process alone"),
         ("--jobs", "--backend dask", "where the cluster's workers do the pieces"),
         ("--jobs", "--scheduler", "where the cluster's workers do the pieces"),
-    ),
-    "enumerate": (
-        ("--max-trees", "--method classes", "which forms no unpruned trees"),
-        ("--epsilon", "--m above 0", "where no slot is scored by it"),
-        ("--epsilon", "--proxy other than rheo", "which has no epsilon"),
-        *((flag, "--method classes", "which grows the classes in one process") for flag in _ONE_PROCESS),
     ),
     "search": tuple(
         (flag, "--state", "which searches in one process, pair by pair") for flag in (*_ONE_PROCESS, "--memory-limit")
@@ -32,22 +26,36 @@ WITHOUT_EFFECT: dict[str, tuple[tuple[str, str, str], ...]] = {
     ),
 }
 """By command ("": all): the flag that would do nothing, the flag (with its value) beside which it does, and why."""
+NOTED: dict[str, tuple[tuple[str, str, str], ...]] = {
+    "enumerate": (
+        ("--max-trees", "--method classes", "which forms no unpruned trees"),
+        ("--epsilon", "--m above 0", "where no slot is scored by it"),
+        ("--epsilon", "--proxy other than rheo", "which has no epsilon"),
+        *((flag, "--method classes", "which grows the classes in one process") for flag in _ONE_PROCESS),
+    ),
+}
+"""Likewise, but only said: a sweep over m, the proxy or the method keeps its other flags."""
 
 
 def check_combinations(args: argparse.Namespace) -> None:
     """Raises `InputError` RV111 where a flag that was given would do nothing, naming both."""
-    for words in without_effect(args):
+    for words in _without_effect(args, (*WITHOUT_EFFECT[""], *WITHOUT_EFFECT.get(args.command, ()))):
         raise InputError("RV111", f"{words}; leave one of them out")
 
 
 def without_effect(args: argparse.Namespace, **known: str) -> Iterator[str]:
-    """``--max-trees has no effect with --method classes, …``, for each flag that would do nothing.
+    """``--max-trees has no effect with --method classes, …``, for each flag that did nothing, to be said.
 
     known: by the name of its argument, what became of a flag that left the choice to the program.
     """
-    args = argparse.Namespace(**{**vars(args), **known})
+    return _without_effect(argparse.Namespace(**{**vars(args), **known}), NOTED.get(args.command, ()), known)
+
+
+def _without_effect(
+    args: argparse.Namespace, pairs: Iterable[tuple[str, str, str]], known: Iterable[str] = ()
+) -> Iterator[str]:
     written = {name: dest for dest, name in args.given.items()} | {f"--{name}": name for name in known}
-    for flag, beside, why in (*WITHOUT_EFFECT[""], *WITHOUT_EFFECT.get(args.command, ())):
+    for flag, beside, why in pairs:
         if flag in written and _stands(args, beside, written):
             yield f"{flag} has no effect with {beside}, {why}"
 
