@@ -232,7 +232,8 @@ def _paths(code: Any, report: Any, args: argparse.Namespace) -> Any:
     """The paths of the first finding's case, for verifiers and decoders."""
     from rheo_verify.foreign.arrays_in_out import Maker
     from rheo_verify.foreign.cases import read_case
-    from rheo_verify.foreign.decoder import DecoderScope, DecoderSetting, accepted
+    from rheo_verify.foreign.decoder import DecoderScope, DecoderSetting
+    from rheo_verify.foreign.signatures import accepted
     from rheo_verify.foreign.paths import decoder_paths, verifier_paths
 
     if not report.findings or not {"target", "draft"} <= set(report.findings[0].data):

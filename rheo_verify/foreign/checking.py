@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,9 +17,10 @@ from rheo_verify.foreign.cases import Case
 from rheo_verify.foreign.contracts import broken_contracts
 from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
 from rheo_verify.foreign.progress import followed
-from rheo_verify.foreign.refusal import Refused
+from rheo_verify.foreign.refusal import Refused, raised, raised_at
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
 from rheo_verify.foreign.shrinking import shrink
+from rheo_verify.foreign.signatures import not_taken
 from rheo_verify.foreign.spreading import Progress, part_of, run_elsewhere, run_part
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.walking import walk
@@ -31,6 +33,7 @@ from rheo_verify.probability.replay import replay
 Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
 Judged = tuple[list[Finding], int]
 _RERUN = 100
+_PROBES = 20
 
 
 class Trial(Watched, Protocol):
@@ -86,13 +89,19 @@ def settings_of(
 
 
 def guarded(
-    door: Answering, chance: Chance, call: Callable[[], Any], read: Callable[[Any], Outcome], where: str = ""
+    door: Answering, chance: Chance, call: Callable[[], Any], read: Callable[[Any], Outcome], way: str, where: str = ""
 ) -> Outcome:
-    """One run of the code under test, and what it returned. What it raises or gives unreadable is a breach."""
+    """One run of the code under test, and what it returned. What it raises or gives unreadable is a breach.
+
+    Raises `InputError` RV131 where the call itself fails.
+    """
+    returned = False
     if isinstance(chance, Watch):
         call = chance.attached(door, call)
     try:
-        return read(door.run(chance, call))
+        answer = door.run(chance, call)
+        returned = True
+        return read(answer)
     except Unreadable as error:
         return None, (Breach("RV406", str(error)),)
     except RheoVerifyError as error:
@@ -102,8 +111,10 @@ def guarded(
         row = refused_row(error)
         return None, (Breach("RV413", where + row) if row else Breach("RV405", f"{where}{error}"),)
     except (Exception, SystemExit, GeneratorExit) as error:  # the code under test may raise anything
-        row = refused_row(error)
-        told = f"{where}it raised {type(error).__name__}: {error}"
+        row, line = refused_row(error), raised_at(error)
+        if line is None and not returned and isinstance(error, TypeError):
+            raise not_taken(way, error) from None
+        told = f"{where}{raised(error)}"
         return None, (Breach("RV413", f"{where}{row}") if row else Breach("RV405", told),)
 
 
@@ -208,7 +219,8 @@ def search(
 ) -> tuple[Progress, list[Finding]]:
     """The first case with findings, made smaller; `judged` is given a case and the number of paths run so far."""
     started, progress = time.monotonic(), begun or Progress()
-    for case in followed(cases, "cases") if way.case is None else [way.case]:
+    left = iter(followed(cases, "cases") if way.case is None else [way.case])
+    for case in left:
         if time.monotonic() - started > way.seconds:
             progress.late = True
             break
@@ -225,8 +237,35 @@ def search(
             continue
         progress.cases, progress.paths = progress.cases + 1, progress.paths + answer[1]
         if answer[0]:
+            if way.case is None and progress.cases == 1:
+                raised_always(answer[0], (each for each in left if not way.skip(each)), lambda each: judged(each, None))
             return progress, answer[0] if way.case else smaller(way, case, answer[0], judged)
     return progress, []
+
+
+def raised_always(found: list[Finding], left: Iterable[Case], judged: Callable[[Case], Judged | None]) -> None:
+    """Raises `InputError` RV132 if the code raised on every path of the first case, and does so wherever it is tried.
+
+    Some of the cases that are left are tried, from the first to the last.
+    """
+    if not _never_returned(found):
+        return
+    rest = list(left)
+    tried = {id(each): each for each in [*rest[:: max(1, len(rest) // _PROBES)], *rest[-1:]]}
+    for each in tried.values():
+        try:
+            answer = judged(each)
+        except RheoVerifyError:
+            return
+        if answer is None or not _never_returned(answer[0]):
+            return
+    said = re.sub(r"^drafts \([\d, ]*\): ", "", found[0].message)
+    message = f"on all {len(tried) + 1} cases that were tried, on every path, {said}"
+    raise InputError("RV132", f"{message}; does it fit --as, --arrays and --logits?")
+
+
+def _never_returned(found: list[Finding]) -> bool:
+    return bool(found) and found[0].code == "RV405" and found[0].probability == 1
 
 
 def smaller(

@@ -9,17 +9,20 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from rheo_verify.errors import InputError
+from rheo_verify.errors import InputError, LimitReached, MisuseError
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
 from rheo_verify.foreign.cases import Case
 from rheo_verify.foreign.checking import Judged, Way, report, search, settings_of, walked
 from rheo_verify.foreign.forms import exact_float
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
+from rheo_verify.foreign.refusal import raised, raised_at
 from rheo_verify.foreign.reports import THRESHOLDS, CheckReport
 from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.signatures import check_call, not_taken
 from rheo_verify.foreign.texts import both
 from rheo_verify.foreign.verifier import cases_of
 from rheo_verify.probability.rationals import ONE, Rational
@@ -47,15 +50,17 @@ def check_coins(
     one for the last token, unless `coins` says otherwise). Breakpoints closer together than 1/`grid`, with equal
     outputs on either side, may be missed: the report says so. `case` and `path` as in `check_verifier`.
     """
+    check_call(code, "coins")
     scope = scope or Scope(vocab=2, denominator=3, drafts=1, random=6)
     maker = Maker(arrays, False, dtype)
     threshold = THRESHOLDS["float32" if dtype == "float32" else "float64"]
+    until = time.monotonic() + scope.seconds
 
     def judged(case: Case, done: int | None) -> Judged:
         tally = Tally()
         count = coins if coins is not None else case.drafts + 1
         for tokens, weight in _drafts(case):
-            for point, outcome, volume in boxes(_function(code, case, tokens, maker), count, grid):
+            for point, outcome, volume in boxes(_function(code, case, tokens, maker, until), count, grid):
                 tally.add(*outcome, weight * volume, coins_path(tokens, point))
         row, length = row_of(case.target), case.drafts + 1
         law = extended(tally.law, length, row)
@@ -185,15 +190,24 @@ def _drafts(case: Case) -> Iterator[tuple[tuple[int, ...], Rational]]:
             yield tokens, weight
 
 
-def _function(code: Callable[..., Any], case: Case, tokens: tuple[int, ...], maker: Maker) -> Function:
+def _function(
+    code: Callable[..., Any], case: Case, tokens: tuple[int, ...], maker: Maker, until: float = math.inf
+) -> Function:
+    """The code on one case and drafts, each point once. Raises `LimitReached` RV201 after `until`, `MisuseError` RV404."""
     target = maker.rows([case.target[tokens[:i]] for i in range(case.drafts + 1)])
     draft = maker.rows([case.draft[tokens[:i]] for i in range(case.drafts)])
     drafted = maker.tokens(tokens)
     memory: dict[Point, Outcome] = {}
 
     def function(point: Point) -> Outcome:
-        if point not in memory:
-            memory[point] = _run(code, case, tokens, [maker.copy(x) for x in (target, draft, drafted)], maker, point)
+        if point in memory:
+            return memory[point]
+        if time.monotonic() > until:
+            raise LimitReached("RV201", "the time limit was reached")
+        for _ in range(2 if len(memory).bit_count() < 2 else 1):  # again after 0, 1, 2, 4, 8, … points
+            answer = _run(code, case, tokens, [maker.copy(x) for x in (target, draft, drafted)], maker, point)
+            if memory.setdefault(point, answer) != answer:
+                raise MisuseError("RV404", "the same coins gave another result: there is randomness besides them")
         return memory[point]
 
     return function
@@ -207,6 +221,8 @@ def _run(
     except Unreadable as error:
         return None, (Breach("RV406", str(error)),)
     except Exception as error:  # the code under test may raise anything
-        return None, (Breach("RV405", f"drafts {tokens}: it raised {type(error).__name__}: {error}"),)
+        if isinstance(error, TypeError) and raised_at(error) is None:
+            raise not_taken("coins", error) from None
+        return None, (Breach("RV405", f"drafts {tokens}: {raised(error)}"),)
     breaches = tuple(verifier_breaches(case, tokens, emitted, count))
     return (None if breaches and breaches[0].code == "RV406" else emitted), breaches

@@ -46,6 +46,22 @@ def line_text(frame: FrameType, line: int) -> str:
     return f"{os.path.basename(path)}:{line}" + (f" ({text})" if text else "")
 
 
+def raised_at(error: BaseException) -> str | None:
+    """``file.py:12 (source text)`` where the code under test raised; None if the exception never was in it."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if is_users(trace.tb_frame):
+            found = line_text(trace.tb_frame, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def raised(error: BaseException) -> str:
+    """``it raised ValueError at file.py:12 (source text): reason``, on one line."""
+    line, said = raised_at(error), " ".join(str(error).split())
+    return f"it raised {type(error).__name__}{f' at {line}' if line else ''}" + (f": {said}" if said else "")
+
+
 def searches_right(frame: FrameType) -> bool:
     """Whether the call under way in `frame` says ``"right"``, as in ``cumulative.searchsorted(u, "right")``.
 
