@@ -13,7 +13,7 @@ from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError, LimitReached, MisuseError, RheoVerifyError
 from rheo_verify.foreign.answering import Answering, answering
 from rheo_verify.foreign.arrays_in_out import Unreadable
-from rheo_verify.foreign.cases import Case
+from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.contracts import broken_contracts
 from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
 from rheo_verify.foreign.progress import followed
@@ -158,6 +158,8 @@ def check(
     name: str | None,
 ) -> CheckReport:
     """Check `code`, whose random calls are answered, case by case. Raises as `verifier.check_verifier` does."""
+    if way.case is not None:
+        check_case(way.case, way.name)
     part = part_of(cases)
     begun, left = Progress(), cases if part is None else part
     if part is None and way.case is None:
@@ -186,7 +188,7 @@ def check(
         answer = report(way, code, progress, found, threshold, warnings, name)
         if way.case is not None and way.path is not None:
             last_trial, path = trial(door, rebuilder, way.case), way.path
-            answer = walked(answer, lambda: walk(last_trial, path))
+            answer = replace(answer, walk=walk(last_trial, path))
     return answer
 
 
@@ -199,16 +201,6 @@ def _same_again(trial: Trial, found: list[Finding], door: Answering) -> None:
             "the same case gave other findings when run again: there is randomness, or state that "
             "outlives a run, that is not answered here",
         )
-
-
-def walked(answer: CheckReport, walk: Callable[[], str]) -> CheckReport:
-    """The report with one path walked through. A path that does not fit is an error only while the case is refuted."""
-    try:
-        return replace(answer, walk=walk())
-    except InputError as error:
-        if answer.findings:
-            raise
-        return replace(answer, walk=f"the path is no longer one of this code: {error}\n")
 
 
 def search(

@@ -14,9 +14,9 @@ from typing import Any
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
-from rheo_verify.foreign.cases import Case
+from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.checking import raised_always, settings_of
-from rheo_verify.foreign.coins import Outcome, _drafts, _function
+from rheo_verify.foreign.coins import Outcome, drafts_of, one_point
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
 from rheo_verify.foreign.progress import followed
 from rheo_verify.foreign.refusal import raised, raised_at
@@ -87,6 +87,8 @@ def check_strata(
     Raises `InputError` RV106.
     """
     check_call(code, "coins")
+    if case is not None:
+        check_case(case, "coins")
     strata, scope = strata or Strata(), scope or Scope(vocab=2, denominator=3, drafts=1, random=6)
     if coins is not None and coins < 1:
         raise InputError("RV106", f"a verifier that is given its coins needs at least one, not {coins}")
@@ -166,7 +168,7 @@ def _judge(
     rounding: float,
 ) -> _Judged:
     all_of, sure, bound, evaluations = Tally(), Tally(), ZERO, 0
-    for tokens, weight in _drafts(case):
+    for tokens, weight in drafts_of(case):
         evaluate = evaluator(code, case, tokens, maker, batched)
         integral = strata.integral(evaluate, coins, within / 4, maker.dtype)
         evaluations, bound = evaluations + integral.evaluations, bound + weight * integral.bound
@@ -192,7 +194,7 @@ def evaluator(
 ) -> Callable[[list[Point]], list[Outcome]]:
     """The code on one case and drafts as a function of many points: one call each, or batches of them."""
     if not batched:
-        function = _function(code, case, tokens, maker)
+        function = one_point(code, case, tokens, maker)
         return lambda points: [function(point) for point in points]
     target = maker.rows([case.target[tokens[:i]] for i in range(case.drafts + 1)])
     draft = maker.rows([case.draft[tokens[:i]] for i in range(case.drafts)])

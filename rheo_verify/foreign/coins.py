@@ -11,12 +11,13 @@ import itertools
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rheo_verify.errors import InputError, LimitReached, MisuseError
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
-from rheo_verify.foreign.cases import Case
-from rheo_verify.foreign.checking import Judged, Way, report, search, settings_of, walked
+from rheo_verify.foreign.cases import Case, check_case
+from rheo_verify.foreign.checking import Judged, Way, report, search, settings_of
 from rheo_verify.foreign.forms import exact_float
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
 from rheo_verify.foreign.refusal import raised, raised_at
@@ -30,6 +31,7 @@ from rheo_verify.probability.rationals import ONE, Rational
 Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
 Point = tuple[float, ...]
 Function = Callable[[Point], Outcome]
+Cell = tuple[tuple[float, float], ...]
 
 
 def check_coins(
@@ -51,6 +53,8 @@ def check_coins(
     outputs on either side, may be missed: the report says so. `case` and `path` as in `check_verifier`.
     """
     check_call(code, "coins")
+    if case is not None:
+        check_case(case, "coins")
     scope = scope or Scope(vocab=2, denominator=3, drafts=1, random=6)
     maker = Maker(arrays, False, dtype)
     threshold = THRESHOLDS["float32" if dtype == "float32" else "float64"]
@@ -59,8 +63,8 @@ def check_coins(
     def judged(case: Case, done: int | None) -> Judged:
         tally = Tally()
         count = coins if coins is not None else case.drafts + 1
-        for tokens, weight in _drafts(case):
-            for point, outcome, volume in boxes(_function(code, case, tokens, maker, until), count, grid):
+        for tokens, weight in drafts_of(case):
+            for point, outcome, volume in boxes(one_point(code, case, tokens, maker, until), count, grid):
                 tally.add(*outcome, weight * volume, coins_path(tokens, point))
         row, length = row_of(case.target), case.drafts + 1
         law = extended(tally.law, length, row)
@@ -81,8 +85,7 @@ def check_coins(
     progress, found = search(way, cases_of(scope), judged)
     answer = report(way, code, progress, found, threshold, (), name)
     if case is not None and path is not None:
-        given, written = case, path
-        answer = walked(answer, lambda: walk_coins(code, given, written, maker))
+        answer = replace(answer, walk=walk_coins(code, case, path, maker))
     return answer
 
 
@@ -100,7 +103,7 @@ def _walk(code: Callable[..., Any], case: Case, path: str, maker: Maker) -> str:
     drafts, _, coins = path.partition("@")
     try:
         tokens, point = tuple(map(int, drafts.split("."))), tuple(map(float, coins.split("_")))
-        outcome, breaches = _function(code, case, tokens, maker)(point)
+        outcome, breaches = one_point(code, case, tokens, maker)(point)
     except (ValueError, KeyError, IndexError):
         raise InputError("RV109", f"a path of coins is written like 1.0@0.25_0.5, not {path!r}") from None
     lines = [f"path {path}"]
@@ -116,6 +119,11 @@ def _walk(code: Callable[..., Any], case: Case, path: str, maker: Maker) -> str:
 
 def boxes(function: Function, coins: int, grid: int) -> Iterator[tuple[Point, Outcome, Rational]]:
     """A partition of the unit cube into boxes on which `function` is constant: a point in each, value and volume."""
+    return ((middle(cell), outcome, volume) for cell, outcome, volume in cells(function, coins, grid))
+
+
+def cells(function: Function, coins: int, grid: int) -> Iterator[tuple[Cell, Outcome, Rational]]:
+    """The same boxes, each with its interval of every coin."""
     cuts: list[list[float]] = [[] for _ in range(coins)]
     pending = [tuple(0.5 for _ in range(coins))]
     seen: set[Point] = set()
@@ -135,8 +143,12 @@ def boxes(function: Function, coins: int, grid: int) -> Iterator[tuple[Point, Ou
         volume = ONE
         for low, high in cell:
             volume = volume * (exact_float(high) - exact_float(low))
-        middle = tuple((low + high) / 2 for low, high in cell)
-        yield middle, function(middle), volume
+        yield cell, function(middle(cell)), volume
+
+
+def middle(cell: Cell) -> Point:
+    """The point in the middle of a box."""
+    return tuple((low + high) / 2 for low, high in cell)
 
 
 def breakpoints(line: Callable[[float], Outcome], grid: int) -> list[float]:
@@ -175,13 +187,14 @@ def _middles(cuts: Sequence[float]) -> list[float]:
 def _disagreements(function: Function, cuts: list[list[float]]) -> Iterator[tuple[Point, bool]]:
     """Probes off the middle of every box, and whether they differ from the middle."""
     for cell in itertools.product(*(_cells(each) for each in cuts)):
-        middle = function(tuple((low + high) / 2 for low, high in cell))
+        inside = function(middle(cell))
         for share in (0.07, 0.9):
             point = tuple(low + share * (high - low) for low, high in cell)
-            yield point, function(point) != middle
+            yield point, function(point) != inside
 
 
-def _drafts(case: Case) -> Iterator[tuple[tuple[int, ...], Rational]]:
+def drafts_of(case: Case) -> Iterator[tuple[tuple[int, ...], Rational]]:
+    """Every draft of a case with its probability."""
     for tokens in itertools.product(range(case.vocab), repeat=case.drafts):
         weight = ONE
         for place, token in enumerate(tokens):
@@ -190,7 +203,7 @@ def _drafts(case: Case) -> Iterator[tuple[tuple[int, ...], Rational]]:
             yield tokens, weight
 
 
-def _function(
+def one_point(
     code: Callable[..., Any], case: Case, tokens: tuple[int, ...], maker: Maker, until: float = math.inf
 ) -> Function:
     """The code on one case and drafts, each point once. Raises `LimitReached` RV201 after `until`, `MisuseError` RV404."""

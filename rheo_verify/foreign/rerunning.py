@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from rheo_verify.errors import InputError
 from rheo_verify.foreign.coin_strata import Strata, check_strata
 from rheo_verify.foreign.coins import check_coins
 from rheo_verify.foreign.decoder import DecoderScope, check_decoder
@@ -22,9 +24,26 @@ CHECKS: dict[str, Callable[..., CheckReport]] = {
 }
 
 
+def mended(check: Callable[[str | None], CheckReport], path: str | None) -> CheckReport:
+    """The report of ``check(path)``; where the case holds by now, its old path may be none: then the walk says so."""
+    try:
+        return check(path)
+    except InputError as error:
+        if error.code != "RV109" or path is None:
+            raise
+        answer = check(None)
+        if answer.findings:
+            raise
+        return replace(answer, walk=f"the path is no longer one of this code: {error}\n")
+
+
 def rerun(code: Callable[..., Any], recipe: Recipe, name: str | None = None) -> CheckReport:
     """The report on the one case of `recipe`. Raises as the check does; `InputError` RV109 on a path that is none."""
-    options = {**recipe.settings, "case": recipe.case, "path": recipe.path, "name": name}
+    return mended(lambda path: _rerun(code, recipe, path, name), recipe.path)
+
+
+def _rerun(code: Callable[..., Any], recipe: Recipe, path: str | None, name: str | None) -> CheckReport:
+    options = {**recipe.settings, "case": recipe.case, "path": path, "name": name}
     processing = Processing(**{option: options.pop(option) for option in PROCESSING if option in options})
     if recipe.way == "verifier":
         return check_verifier(code, **options)

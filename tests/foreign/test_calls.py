@@ -152,7 +152,7 @@ def test_coins_beside_those_that_are_handed_over_are_caught() -> None:
 
 def test_coins_have_a_limit_of_time_within_a_case() -> None:
     def verify(target: Any, draft: Any, tokens: Any, uniforms: Any) -> Any:
-        return [int(hash(uniforms[0]) % 7 < 3)]
+        return [int(uniforms[0] * 3**25) % 2]
 
     report = check_coins(verify, arrays="list", scope=Scope(vocab=2, denominator=2, random=0, seconds=0.3))
     assert report.verdict is Verdict.INCONCLUSIVE
