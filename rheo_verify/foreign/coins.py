@@ -85,7 +85,7 @@ def check_coins(
     progress, found = search(way, cases_of(scope), judged)
     answer = report(way, code, progress, found, threshold, (), name)
     if case is not None and path is not None:
-        answer = replace(answer, walk=walk_coins(code, case, path, maker))
+        answer = replace(answer, walk=walk_coins(code, case, path, maker, coins or case.drafts + 1))
     return answer
 
 
@@ -94,18 +94,29 @@ def coins_path(tokens: Sequence[int], point: Point) -> str:
     return f"{'.'.join(map(str, tokens))}@{'_'.join(map(repr, point))}"
 
 
-def walk_coins(code: Callable[..., Any], case: Case, path: str, maker: Maker) -> str:
+def walk_coins(code: Callable[..., Any], case: Case, path: str, maker: Maker, coins: int) -> str:
     """Runs in words: the drafts, the coins, what was emitted. Raises `InputError` RV109 on a path that is none."""
-    return "\n".join(_walk(code, case, each, maker) for each in path.split("/"))
+    return "\n".join(_walk(code, case, each, maker, coins) for each in path.split("/"))
 
 
-def _walk(code: Callable[..., Any], case: Case, path: str, maker: Maker) -> str:
-    drafts, _, coins = path.partition("@")
+def _walk(code: Callable[..., Any], case: Case, path: str, maker: Maker, coins: int) -> str:
+    drafts, _, given = path.partition("@")
     try:
-        tokens, point = tuple(map(int, drafts.split("."))), tuple(map(float, coins.split("_")))
-        outcome, breaches = one_point(code, case, tokens, maker)(point)
-    except (ValueError, KeyError, IndexError):
+        tokens, point = tuple(map(int, drafts.split("."))), tuple(map(float, given.split("_")))
+    except ValueError:
         raise InputError("RV109", f"a path of coins is written like 1.0@0.25_0.5, not {path!r}") from None
+    if (len(tokens), len(point)) != (case.drafts, coins):
+        has = f"{len(tokens)} drafts and {len(point)} coins"
+        raise InputError("RV109", f"the path {path} has {has}; this case has {case.drafts} and {coins}")
+    for place, token in enumerate(tokens):
+        row = case.draft[tokens[:place]]
+        possible = [each for each, p in enumerate(row) if p]
+        if token not in possible:
+            shown = ", ".join(map(str, possible))
+            raise InputError("RV109", f"draft {place + 1} of the path is {token}; possible are {shown}")
+    if not all(0 <= coin < 1 for coin in point):
+        raise InputError("RV109", f"the coins of the path {path} do not all lie in [0, 1)")
+    outcome, breaches = one_point(code, case, tokens, maker)(point)
     lines = [f"path {path}"]
     for place, token in enumerate(tokens):
         row = case.draft[tokens[:place]]
