@@ -137,11 +137,13 @@ def _options(args: argparse.Namespace) -> dict[str, Any]:
 def replay(written: str) -> Any:
     """The report of one case and one path that a replay string names. Raises `InputError` RV109, RV103."""
     from rheo_verify.foreign.loading import load
+    from rheo_verify.foreign.progress import telling
     from rheo_verify.foreign.recipes import read_recipe
     from rheo_verify.foreign.rerunning import rerun
 
     recipe = read_recipe(written)
-    return rerun(load(recipe.code), recipe)
+    with contextlib.redirect_stdout(sys.stderr), ProgressBar() as bar, telling(bar.update):
+        return rerun(None if recipe.way == "huggingface" else load(recipe.code), recipe)
 
 
 def _seen(code: Any, report: Any, args: argparse.Namespace, options: dict[str, Any]) -> Any:

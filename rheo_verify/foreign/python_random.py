@@ -50,10 +50,10 @@ def install(patches: Patches, current: Callable[[], Noise]) -> None:
         patches.attribute(random.SystemRandom, name, function, captured=False)
     hidden = random._inst
     for name, function in (("random", uniform), ("getrandbits", bits)):
-        patches.attribute(random, name, functools.partial(function, hidden))
+        patches.attribute(random, name, functools.update_wrapper(functools.partial(function, hidden), function))
     for name in ("log", "exp", "log2", "log1p"):
         real = getattr(math, name)
-        aware = functools.partial(_aware, name, real)
+        aware = functools.update_wrapper(functools.partial(_aware, name, real), real)
         patches.attribute(math, name, aware)
         if getattr(random, "_" + name, None) is real:
             patches.attribute(random, "_" + name, aware)

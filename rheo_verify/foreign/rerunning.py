@@ -37,14 +37,16 @@ def mended(check: Callable[[str | None], CheckReport], path: str | None) -> Chec
         return replace(answer, walk=f"the path is no longer one of this code: {error}\n")
 
 
-def rerun(code: Callable[..., Any], recipe: Recipe, name: str | None = None) -> CheckReport:
+def rerun(code: Any, recipe: Recipe, name: str | None = None) -> CheckReport:
     """The report on the one case of `recipe`. Raises as the check does; `InputError` RV109 on a path that is none."""
     return mended(lambda path: _rerun(code, recipe, path, name), recipe.path)
 
 
-def _rerun(code: Callable[..., Any], recipe: Recipe, path: str | None, name: str | None) -> CheckReport:
+def _rerun(code: Any, recipe: Recipe, path: str | None, name: str | None) -> CheckReport:
     options = {**recipe.settings, "case": recipe.case, "path": path, "name": name}
     processing = Processing(**{option: options.pop(option) for option in PROCESSING if option in options})
+    if recipe.way == "huggingface":
+        return _generated(recipe, path, processing)
     if recipe.way == "verifier":
         return check_verifier(code, **options)
     if recipe.way == "sampler":
@@ -57,3 +59,13 @@ def _rerun(code: Callable[..., Any], recipe: Recipe, path: str | None, name: str
         return check_coins(code, **options)
     scope = DecoderScope.read("", options.pop("batch", 1), options.pop("length", None))
     return check_decoder(code, processing=processing, scope=scope, **options)
+
+
+def _generated(recipe: Recipe, path: str | None, processing: Processing) -> CheckReport:
+    from rheo_verify.foreign.huggingface import check_generate, read_options
+
+    given = {name: value for name, value in recipe.settings.items() if name not in PROCESSING}
+    given["options"] = read_options(given["options"]) if "options" in given else {}
+    if "length" not in given:
+        raise InputError("RV109", "the replay string says no length")
+    return check_generate(recipe.case, **given, processing=processing, path=path)

@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
-from rheo_verify.foreign.recipes import KINDS, WAYS, recipe
+from rheo_verify.foreign.recipes import KINDS, TRANSFORMERS, WAYS, recipe
 from rheo_verify.foreign.reports import CheckReport, Finding
 from rheo_verify.probability.rationals import decimal, text
 
@@ -47,6 +47,7 @@ def report_text(report: CheckReport, code: str = "") -> str:
     `code` is where the code under test is found (``MODULE:NAME`` or ``FILE.py:NAME``): without it nothing is replayed.
     """
     integrated = report.way == INTEGRATED
+    code = _found_at(report, code)
     within = f" within {report.threshold:g}" if integrated and report.verdict is Verdict.VERIFIED else ""
     lines = [
         f"{report.verdict}{within}: {report.way} {report.name}",
@@ -87,9 +88,13 @@ def hint(report: CheckReport, code: str) -> str:
     return _HINTS.get((way, code), HINTS.get(code, ""))
 
 
+def _found_at(report: CheckReport, code: str) -> str:
+    return TRANSFORMERS if report.way == "huggingface" else code
+
+
 def replayed(report: CheckReport) -> bool:
     """Whether findings of this way in have a replay command."""
-    return KINDS.get(report.way, report.way) in WAYS
+    return KINDS.get(report.way, report.way) in WAYS and all(value is not None for _, value in report.settings)
 
 
 def again(report: CheckReport, finding: Finding, code: str) -> str:
@@ -125,6 +130,7 @@ def both(value: Any) -> str:
 
 def report_json(report: CheckReport, code: str = "") -> dict[str, Any]:
     """One object with a schema name and version; rationals are strings. `code` as in `report_text`."""
+    code = _found_at(report, code)
     return SCHEMA | {
         "name": report.name,
         "way": report.way,
