@@ -169,7 +169,9 @@ def read_case_argument(written: str) -> Any:
             content = file.read()
     except (OSError, UnicodeDecodeError, ValueError) as error:
         why = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise InputError("RV120", f"--case {written}: cannot be read ({why}), and a case itself begins with {{") from None
+        raise InputError(
+            "RV120", f"--case {written}: cannot be read ({why}), and a case itself begins with {{"
+        ) from None
     if not content.strip():
         raise InputError("RV104", f"--case {written}: the file is empty")
     return parse_case(content)

@@ -30,7 +30,11 @@ NEEDS = {
 EXCLUDES = (
     ("strata", ("certificate", "path"), "what is integrated has no paths"),
     ("case", ("jobs", "backend", "scheduler", "checkpoint"), "one case is for one process"),
-    ("certificate", ("jobs", "backend", "scheduler", "checkpoint"), "the paths of a certificate are kept in one process"),
+    (
+        "certificate",
+        ("jobs", "backend", "scheduler", "checkpoint"),
+        "the paths of a certificate are kept in one process",
+    ),
     ("path", ("html", "certificate"), "a page and a certificate are of one check, and not of one path"),
 )
 _ALWAYS = {"command", "command_line", "run", "quiet", "verbose", "planted"}
@@ -115,8 +119,8 @@ def refuse_idle_flags(args: argparse.Namespace) -> None:
     for name, other in NEEDS.items():
         if name in given and other not in given:
             raise InputError("RV106", f"{_flag(name)} goes with {_flag(other)}")
-    for name, others, why in EXCLUDES:
-        shown = ", ".join(_flag(other) for other in others if other in given)
+    for name, excluded, why in EXCLUDES:
+        shown = ", ".join(_flag(other) for other in excluded if other in given)
         if name in given and shown:
             raise InputError("RV106", f"{why}: leave {_flag(name)} or {shown} out")
     if args.arrays == "list" and args.dtype is not None:

@@ -76,7 +76,9 @@ def read_case(data: Mapping[str, Any]) -> Case:
     """The inverse of `Case.data`; a sampler's ``row`` is a case without drafts. Raises `InputError` RV104, RV101, RV102."""
     if not isinstance(data, Mapping) or set(data) not in ({"row"}, {"target", "draft"}):
         has = ", ".join(map(str, data)) or "nothing" if isinstance(data, Mapping) else "no such object"
-        raise InputError("RV104", f'a case is an object with "target" and "draft", of a sampler with "row"; this has {has}')
+        raise InputError(
+            "RV104", f'a case is an object with "target" and "draft", of a sampler with "row"; this has {has}'
+        )
     if "row" in data:
         return by_position([_row(data["row"], "row")], [])
     target, draft = data["target"], data["draft"]
@@ -250,5 +252,5 @@ def _context(context: Context) -> str:
 def _read_context(written: Any) -> Context:
     parts = str(written).split()
     if not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts):
-        raise InputError("RV104", f"a context is written like \"0 1\", not {json.dumps(str(written))}")
+        raise InputError("RV104", f'a context is written like "0 1", not {json.dumps(str(written))}')
     return tuple(map(int, parts))

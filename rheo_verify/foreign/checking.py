@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -127,7 +127,7 @@ def judge(
     after `until`, in seconds of `time.monotonic()`: a case may have paths without end.
     """
     tally, last = Tally(), None
-    for path in enumerate_paths(trial.run):
+    for path in _paths(trial):
         tally.add(*path.result, path.probability, path.choices)
         last = path
         if limit is not None and tally.paths > limit:
@@ -140,6 +140,17 @@ def judge(
         )
     threshold, found = threshold_for(dtypes), trial.compared(tally.law)
     return findings(tally, trial.expected(), found, threshold, trial.text(), trial.data()), tally.paths
+
+
+def _paths(trial: Trial) -> Iterator[Path[Outcome]]:
+    """Every path of a trial. Raises `MisuseError` RV404 where a run asks for something else than before."""
+    try:
+        yield from enumerate_paths(trial.run)
+    except MisuseError as error:
+        if error.code != "RV302":
+            raise
+        message = "run again with the same choices, the code asked for other random numbers: it keeps state from run to run"
+        raise MisuseError("RV404", f"{message}, or there is randomness that is not answered here") from None
 
 
 def _repeats(trial: Trial, path: Path[Outcome]) -> bool:

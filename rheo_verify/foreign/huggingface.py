@@ -126,7 +126,9 @@ class GenerateTrial:
             draft = table_lm(self.draft_row, vocab)
             draft.generation_config.num_assistant_tokens = self.extra.pop("num_assistant_tokens", 2)
             draft.generation_config.num_assistant_tokens_schedule = "constant"
-            draft.generation_config.assistant_confidence_threshold = self.extra.pop("assistant_confidence_threshold", 0.0)
+            draft.generation_config.assistant_confidence_threshold = self.extra.pop(
+                "assistant_confidence_threshold", 0.0
+            )
             self.extra["assistant_model"] = draft
         self.extra |= {"top_k": 0, **processing.options()}
         self.prompt = torch.zeros((1, 1), dtype=torch.int64)

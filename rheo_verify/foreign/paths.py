@@ -128,7 +128,10 @@ def _seen(trial: Trial, drafts: int) -> Seen:
         return tuple(asked.questions), emitted, breaches
 
     every = enumerate_paths(told)
-    found = [SeenPath(*it.result, it.probability, choices_text(it.choices)) for it in islice(every, MOST_PATHS)]
+    found = []
+    for it in islice(every, MOST_PATHS):
+        questions, emitted, breaches = it.result
+        found.append(SeenPath(questions, emitted, breaches, it.probability, choices_text(it.choices)))
     return _ordered(found, trial.expected(), trial.compared, next(every, None) is None)
 
 

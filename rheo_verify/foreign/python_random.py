@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import random
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,11 @@ from rheo_verify.foreign.patching import Patches
 
 _real_bits = random.Random.getrandbits
 _LARGEST_CHOICE = 1 << 16
+
+
+def _name(self: Any) -> str:
+    """A name for a temporary file or a lock: no part of any law, though a generator of its own draws it."""
+    return "".join(self.characters[byte % len(self.characters)] for byte in os.urandom(8))
 
 
 def install(patches: Patches, current: Callable[[], Noise]) -> None:
@@ -48,6 +55,7 @@ def install(patches: Patches, current: Callable[[], Noise]) -> None:
     for name, function in (("random", uniform), ("getrandbits", bits), ("_randbelow", below)):
         patches.attribute(owner, name, function, captured=False)
         patches.attribute(random.SystemRandom, name, function, captured=False)
+    patches.attribute(tempfile._RandomNameSequence, "__next__", _name, captured=False)
     hidden = random._inst
     for name, function in (("random", uniform), ("getrandbits", bits)):
         patches.attribute(random, name, functools.update_wrapper(functools.partial(function, hidden), function))

@@ -45,7 +45,9 @@ def check_call(code: Callable[..., Any], way: str, options: Mapping[str, Any] | 
 def not_taken(way: str, error: TypeError) -> InputError:
     """What is raised where the call itself fails, of code that has no signature."""
     said = str(error).partition("\n")[0]
-    return InputError("RV131", f"a {way} is called as f({', '.join(CALLS[way])}), and the code does not take that: {said}")
+    return InputError(
+        "RV131", f"a {way} is called as f({', '.join(CALLS[way])}), and the code does not take that: {said}"
+    )
 
 
 def _signature(code: Any) -> inspect.Signature | None:

@@ -28,13 +28,22 @@ HINTS = {
     "RV414": "use u < p/q, or test p > 0 first",
 }
 _HINTS = {
-    ("sampler", "RV401"): "compare what is cut: temperature first, then top-k, top-p (with the token that crosses it), min-p",
-    ("sampler", "RV405"): "look at what happens when a probability is 0 (a logit of -inf), or when the cuts leave one token",
+    (
+        "sampler",
+        "RV401",
+    ): "compare what is cut: temperature first, then top-k, top-p (with the token that crosses it), min-p",
+    (
+        "sampler",
+        "RV405",
+    ): "look at what happens when a probability is 0 (a logit of -inf), or when the cuts leave one token",
     ("sampler", "RV406"): "return one token id below the vocabulary size",
     ("sampler", "RV410"): "work on a copy of the row",
     ("sampler", "RV413"): "normalise after the cuts, and leave at least one token",
     ("decoder", "RV406"): "return the n tokens that were asked for (in a batch: n for each row), without the prompt",
-    ("coins", "RV401"): "compare the acceptance test, the residual and the bonus token, and which coin each of them reads",
+    (
+        "coins",
+        "RV401",
+    ): "compare the acceptance test, the residual and the bonus token, and which coin each of them reads",
 }
 """Where a way in needs another hint than verifiers do."""
 _MOST = 12
@@ -141,8 +150,7 @@ def report_json(report: CheckReport, code: str = "") -> dict[str, Any]:
         "threshold": report.threshold,
         "not_covered": report.not_covered,
         "findings": [
-            finding_json(finding)
-            | ({"again": again(report, finding, code)} if code and replayed(report) else {})
+            finding_json(finding) | ({"again": again(report, finding, code)} if code and replayed(report) else {})
             for finding in report.findings
         ],
         "warnings": [{"code": code, "message": remark} for code, remark in report.warnings],

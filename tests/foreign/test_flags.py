@@ -96,7 +96,9 @@ def test_a_flag_that_means_nothing_to_a_way_in_is_refused_and_the_ways_are_named
 
 
 def test_help_names_the_same_ways() -> None:
-    [check] = [it.choices["check"] for it in parser()._actions if getattr(it, "choices", None) and "check" in it.choices]
+    [check] = [
+        it.choices["check"] for it in parser()._actions if getattr(it, "choices", None) and "check" in it.choices
+    ]
     shown = re.sub(r"\s+", " ", check.format_help())
     for name, ways in TAKEN_BY.items():
         flag, taken = name.replace("_", "-"), ", ".join(ways)
@@ -124,7 +126,14 @@ def test_flags_that_need_or_exclude_others(code: str, capsys: Any) -> None:
 
 @pytest.mark.parametrize(
     "flags",
-    [["--json"], ["--scope", "quick"], ["--batch", "2"], ["mine.py:verify"], ["--html", "x.html"], ["--time-limit", "3"]],
+    [
+        ["--json"],
+        ["--scope", "quick"],
+        ["--batch", "2"],
+        ["mine.py:verify"],
+        ["--html", "x.html"],
+        ["--time-limit", "3"],
+    ],
 )
 def test_a_folder_of_planted_faults_takes_no_other_flag(flags: list[str], code: str, capsys: Any) -> None:
     Path("planted").mkdir()
