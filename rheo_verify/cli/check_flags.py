@@ -79,7 +79,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--changes",
         type=int,
         metavar="B",
-        help="with --strata: assume at most B changes of the output along a coin (default: each output is one interval)",
+        help="with --strata: assume at most B changes of the output along a coin (default: an output is one interval)",
     )
     group.add_argument(
         "--within", type=float, metavar="X", help="with --strata: VERIFIED allows total variation X (default: rounding)"

@@ -19,7 +19,6 @@ from rheo_verify.models.random_tables import random_model
 from rheo_verify.probability.distributions import Row, one_hot
 from rheo_verify.probability.rationals import ratio, text
 
-
 MOST_CONTEXTS = 100_000
 """Of the longest length, in a case that is read."""
 
@@ -73,7 +72,7 @@ class Case:
 
 
 def read_case(data: Mapping[str, Any]) -> Case:
-    """The inverse of `Case.data`; a sampler's ``row`` is a case without drafts. Raises `InputError` RV104, RV101, RV102."""
+    """The inverse of `Case.data`; a sampler's ``row`` is a case without drafts. Raises `InputError` RV101, 102, 104."""
     if not isinstance(data, Mapping) or set(data) not in ({"row"}, {"target", "draft"}):
         has = ", ".join(map(str, data)) or "nothing" if isinstance(data, Mapping) else "no such object"
         raise InputError(

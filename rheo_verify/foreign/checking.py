@@ -149,7 +149,9 @@ def _paths(trial: Trial) -> Iterator[Path[Outcome]]:
     except MisuseError as error:
         if error.code != "RV302":
             raise
-        message = "run again with the same choices, the code asked for other random numbers: it keeps state from run to run"
+        message = (
+            "run again with the same choices, the code asked for other random numbers: it keeps state from run to run"
+        )
         raise MisuseError("RV404", f"{message}, or there is randomness that is not answered here") from None
 
 

@@ -210,7 +210,7 @@ def test_functions_keep_their_names_while_they_are_answered() -> None:
 
 
 def test_names_of_temporary_files_are_no_part_of_a_law() -> None:
-    """tqdm makes a lock, named at random, the first time only: neither is asked of the enumeration."""
+    """Tqdm makes a lock, named at random, the first time only: neither is asked of the enumeration."""
     import tempfile
 
     def call() -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import operator
 import random
 import re
 from collections.abc import Callable
@@ -21,8 +22,8 @@ NUMPY: dict[str, tuple[Callable[[], Any], bool]] = {
     "<=": (lambda: random.random() <= 0.0, True),
     "not >": (lambda: not random.random() > 0.0, True),
     ">=": (lambda: random.random() >= 0.0, False),
-    "0 >": (lambda: 0.0 > random.random(), False),
-    "0 >=": (lambda: 0.0 >= random.random(), True),
+    "0 >": (lambda: operator.gt(0.0, random.random()), False),
+    "0 >=": (lambda: operator.ge(0.0, random.random()), True),
     "np <=": (lambda: (np.random.random(2) <= 0.0).any(), True),
     "np <": (lambda: (np.random.random(2) < 0.0).any(), False),
     "bisect_right": (lambda: bisect.bisect_right(CDF, random.random()), False),
