@@ -16,7 +16,7 @@ from rheo_verify.foreign.arrays_in_out import Unreadable
 from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.contracts import broken_contracts
 from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
-from rheo_verify.foreign.progress import followed
+from rheo_verify.foreign.progress import followed, say
 from rheo_verify.foreign.refusal import Refused, raised, raised_at
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
 from rheo_verify.foreign.shrinking import shrink
@@ -126,13 +126,16 @@ def judge(
     `rerun` runs its last path a second time. `dtypes` are the number formats met so far. Raises `LimitReached` RV201
     after `until`, in seconds of `time.monotonic()`: a case may have paths without end.
     """
-    tally, last = Tally(), None
+    tally, last, begun = Tally(), None, time.monotonic()
     for path in _paths(trial):
         tally.add(*path.result, path.probability, path.choices)
         last = path
         if limit is not None and tally.paths > limit:
             return None
-        if time.monotonic() > until:
+        now = time.monotonic()
+        if now - begun > 1:
+            say("paths of this case", tally.paths, 0)
+        if now > until:
             raise LimitReached("RV201", "the time limit was reached", f"{tally.paths} paths of one case")
     if rerun and last is not None and not _repeats(trial, last):
         raise MisuseError(
@@ -149,9 +152,7 @@ def _paths(trial: Trial) -> Iterator[Path[Outcome]]:
     except MisuseError as error:
         if error.code != "RV302":
             raise
-        message = (
-            "run again with the same choices, the code asked for other random numbers: it keeps state from run to run"
-        )
+        message = "with the same choices the code asked for other random numbers: it keeps state from run to run"
         raise MisuseError("RV404", f"{message}, or there is randomness that is not answered here") from None
 
 
@@ -278,7 +279,13 @@ def smaller(
 ) -> list[Finding]:
     """The findings on a smaller case that fails with the same first code."""
 
+    begun, tried = time.monotonic(), 0
+
     def fails(other: Case) -> list[Finding] | None:
+        nonlocal tried
+        tried += 1
+        if time.monotonic() - begun > 1:
+            say("smaller cases tried", tried, 0)
         if way.skip(other) or (way.same_depth and other.drafts != case.drafts):
             return None
         try:

@@ -217,7 +217,7 @@ def drafts_of(case: Case) -> Iterator[tuple[tuple[int, ...], Rational]]:
 def one_point(
     code: Callable[..., Any], case: Case, tokens: tuple[int, ...], maker: Maker, until: float = math.inf
 ) -> Function:
-    """The code on one case and drafts, each point once. Raises `LimitReached` RV201 after `until`, `MisuseError` RV404."""
+    """The code on one case and drafts, each point once. Raises `LimitReached` RV201 after `until`, `MisuseError`."""
     target = maker.rows([case.target[tokens[:i]] for i in range(case.drafts + 1)])
     draft = maker.rows([case.draft[tokens[:i]] for i in range(case.drafts)])
     drafted = maker.tokens(tokens)

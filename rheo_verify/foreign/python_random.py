@@ -55,7 +55,7 @@ def install(patches: Patches, current: Callable[[], Noise]) -> None:
     for name, function in (("random", uniform), ("getrandbits", bits), ("_randbelow", below)):
         patches.attribute(owner, name, function, captured=False)
         patches.attribute(random.SystemRandom, name, function, captured=False)
-    patches.attribute(tempfile._RandomNameSequence, "__next__", _name, captured=False)
+    patches.attribute(vars(tempfile)["_RandomNameSequence"], "__next__", _name, captured=False)
     hidden = random._inst
     for name, function in (("random", uniform), ("getrandbits", bits)):
         patches.attribute(random, name, functools.update_wrapper(functools.partial(function, hidden), function))

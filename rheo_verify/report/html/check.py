@@ -28,7 +28,7 @@ SAMPLER = "the law that it claims, on everything in the scope"
 
 
 def to_html(report: CheckReport, seen: Seen | None, found_at: str, command: str) -> str:
-    """One self-contained page. `seen`: the first finding's case from inside; `found_at`: ``MODULE:NAME`` of the code."""
+    """One self-contained page. `seen`: the first finding's case from inside; `found_at`: ``MODULE:NAME``."""
     first = report.findings[0] if report.findings else None
     good = report.verdict is Verdict.VERIFIED and report.way == "sampler"
     sentence = f"{first.code}: {first.message}" if first else SAMPLER if good else SENTENCES[report.verdict]
@@ -36,9 +36,12 @@ def to_html(report: CheckReport, seen: Seen | None, found_at: str, command: str)
     head.append(facts(_facts(report)))
     parts = []
     if first is not None:
-        parts.append(Part("counterexample", "The smallest counterexample", _finding(report, first, found_at)))
+        one = seen is not None and max(map(len, seen.expected)) == 1
+        shown = _finding(report, first, found_at, tokens(seen, report.threshold) if seen is not None and one else None)
+        parts.append(Part("counterexample", "The smallest counterexample", shown))
         if seen is not None:
-            parts.append(Part("law", "Expected against found, token by token", tokens(seen)))
+            if not one:
+                parts.append(Part("law", "Expected against found, token by token", tokens(seen, report.threshold)))
             parts.append(Part("paths", "Its paths", _paths(report, seen)))
         elif report.way == texts.INTEGRATED:
             parts.append(Part("paths", "Its paths", [tag("p", "What is integrated is a volume, and has no paths.")]))
@@ -69,19 +72,22 @@ def done(report: CheckReport) -> str:
     how = once.get(report.way, "once for every way its random calls can be answered")
     law = "the processed row" if report.way == "sampler" else "the target's"
     return (
-        f"The code ran {count(report.paths, 'time')}, {how}, on {count(report.cases, 'case')}. On each, the law of what it "
-        f"emits was compared with {law}."
+        f"The code ran {count(report.paths, 'time')}, {how}, on {count(report.cases, 'case')}. On each, the law of what "
+        f"it emits was compared with {law}."
     )
 
 
-def _finding(report: CheckReport, finding: Finding, found_at: str) -> list[Inside]:
+def _finding(report: CheckReport, finding: Finding, found_at: str, law: Sequence[Inside] | None = None) -> list[Inside]:
+    """One finding; `law` takes the place of the outputs that differ."""
     parts: list[Inside] = []
     hint = texts.hint(report, finding.code)
     if hint:
         parts.append(tag("p", tag("b", "Hint: "), hint, "."))
     if finding.total_variation is None:
         parts.append(tag("p", "It happens with probability ", number(finding.probability), "."))
-    if finding.differences:
+    if law is not None:
+        parts += law
+    elif finding.differences:
         parts.append(differences(finding))
     parts.append(_case(finding))
     if found_at and texts.replayed(report):
@@ -116,13 +122,16 @@ def _places(rows: Any) -> list[tuple[str, Sequence[str]]]:
     return [(f"position {place}", row) for place, row in enumerate(rows)]
 
 
-def tokens(seen: Seen) -> list[Inside]:
-    """For each position a table: how probable each token should be there, and how probable it is."""
+def tokens(seen: Seen, threshold: float) -> list[Inside]:
+    """For each position a table: how probable each token should be there, and how probable it is.
+
+    What differs by no more than `threshold` is not marked.
+    """
     length, parts = max(map(len, seen.expected)), list[Inside]()
     for place in range(length):
         expected, found = _at(seen.expected, place), _at(seen.found, place)
         pairs = [
-            Pair(escape(str(token)), expected.get(token, ZERO), found.get(token, ZERO))
+            Pair(escape(str(token)), expected.get(token, ZERO), found.get(token, ZERO), threshold)
             for token in sorted(expected.keys() | found.keys())
         ]
         where = f"Token {place + 1} of {length}, whatever the others are." if length > 1 else "The token."
