@@ -71,10 +71,8 @@ def done(report: CheckReport) -> str:
     once = {"coins": "once in every box of its coins", texts.INTEGRATED: "at points spread over its coins"}
     how = once.get(report.way, "once for every way its random calls can be answered")
     law = "the processed row" if report.way == "sampler" else "the target's"
-    return (
-        f"The code ran {count(report.paths, 'time')}, {how}, on {count(report.cases, 'case')}. On each, the law of what "
-        f"it emits was compared with {law}."
-    )
+    ran = f"The code ran {count(report.paths, 'time')}, {how}, on {count(report.cases, 'case')}."
+    return f"{ran} On each, the law of what it emits was compared with {law}."
 
 
 def _finding(report: CheckReport, finding: Finding, found_at: str, law: Sequence[Inside] | None = None) -> list[Inside]:
