@@ -89,7 +89,7 @@ def test_standard_is_verified_and_the_scope_is_named() -> None:
         (lambda p, q, x: (standard(p, q, x), 7), "RV409"),
         (lambda p, q, x: [0, 0], "RV408"),
         (lambda p, q, x: [0], "RV407"),
-        (lambda p, q, x: 1 / 0, "RV405"),
+        (lambda p, q, x: standard(p, q, x) if p[0][0] else 1 / 0, "RV405"),
         (lambda p, q, x: (p[0].reverse(), p[0].reverse(), p[0].__setitem__(0, 0.5), standard(p, q, x))[-1], "RV410"),
     ],
 )
