@@ -17,7 +17,6 @@ from rheo_verify.foreign.decoder import DecoderScope, DecoderSetting, DecoderTri
 from rheo_verify.foreign.planted import check_planted
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.reports import CheckReport
-from rheo_verify.foreign.scope import Scope
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.verifier import check_verifier
 from rheo_verify.foreign.watching import watch, wrong_with
