@@ -29,11 +29,11 @@ NEEDS = {
 """Flags that mean nothing without another one."""
 EXCLUDES = (
     ("strata", ("certificate", "path"), "what is integrated has no paths"),
-    ("case", ("jobs", "backend", "scheduler", "checkpoint"), "one case is for one process"),
+    ("case", ("jobs", "backend", "scheduler", "checkpoint"), "--case is for one process"),
     (
         "certificate",
         ("jobs", "backend", "scheduler", "checkpoint"),
-        "the paths of a certificate are kept in one process",
+        "--certificate is for one process",
     ),
     ("path", ("html", "certificate"), "a page and a certificate are of one check, and not of one path"),
 )
