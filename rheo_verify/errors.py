@@ -78,6 +78,8 @@ CODES: dict[str, str] = {
     "RV120": "an input file cannot be read",
     "RV121": "the code to check cannot be loaded",
     "RV122": "an output file cannot be written",
+    "RV131": "the code to check does not take the call",
+    "RV132": "the code to check raised on every case",
     "RV201": "the time limit was reached",
     "RV202": "the limit on trees was reached",
     "RV203": "interrupted",

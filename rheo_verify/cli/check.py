@@ -5,18 +5,16 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import sys
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from rheo_verify.cli import settings
-from rheo_verify.cli.certificates import add_certificate, check_name, write
-from rheo_verify.cli.files import add_html_argument, check_output, write_output
+from rheo_verify.cli.certificates import check_name, write
+from rheo_verify.cli.check_flags import add_flags, filled, refuse_idle_flags
+from rheo_verify.cli.files import check_output, write_output
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError
-
-if TYPE_CHECKING:
-    from rheo_verify.foreign.processing import Processing
 
 EXAMPLES = """examples:
   rheo_verify check my_package.sampling:verify --as verifier
@@ -27,7 +25,6 @@ EXAMPLES = """examples:
   rheo_verify check --planted toy_models/broken
 
 """
-WAYS = ("verifier", "sampler", "decoder", "coins")
 
 
 def add(subparsers: Any) -> None:
@@ -42,58 +39,7 @@ def add(subparsers: Any) -> None:
         epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument(
-        "code", nargs="?", metavar="MODULE:FUNCTION", help="or FILE.py:FUNCTION; a class is built per path"
-    )
-    parser.add_argument("--as", dest="way", choices=WAYS, default="verifier", help="what it is (default: verifier)")
-    parser.add_argument("--arrays", choices=("torch", "numpy", "list"), help="what it is given (default: torch)")
-    parser.add_argument(
-        "--dtype", default="float64", choices=("float64", "float32"), help="of the rows (default: float64)"
-    )
-    parser.add_argument("--logits", action="store_true", help="hand over logarithms of probabilities")
-    parser.add_argument("--probabilities", action="store_true", help="a sampler is given probabilities, not logits")
-    parser.add_argument(
-        "--in-place", action="store_true", help="a verifier may write into its arguments, a decoder into the prompt"
-    )
-    group = parser.add_argument_group("processing (sampler and decoder): the target law is the processed one")
-    group.add_argument("--temperature", type=float, metavar="T")
-    group.add_argument("--top-k", type=int, metavar="K")
-    group.add_argument("--top-p", type=float, metavar="P")
-    group.add_argument("--min-p", type=float, metavar="P")
-    group = parser.add_argument_group("scope")
-    group.add_argument(
-        "--scope", default="", metavar="SCOPE", help="quick, small, wide, or vocab=3,denominator=5,random=200,…"
-    )
-    group.add_argument("--batch", type=int, default=1, metavar="B", help="rows of a decoder's batch (default: 1)")
-    group.add_argument(
-        "--length", type=int, metavar="N", help="tokens whose joint law is compared (decoder; default: 3)"
-    )
-    group.add_argument("--case", metavar="JSON", help="run on this case only: JSON as --json gives it, or a file")
-    group.add_argument("--path", metavar="CHOICES", help="with --case: show this one path, e.g. 1.0.2")
-    add_certificate(group, "the verdict's numbers")
-    group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
-    group = parser.add_argument_group(
-        "coins by strata: integrate with a stated error bound instead of searching for breakpoints"
-    )
-    group.add_argument("--strata", type=int, metavar="N", help="strata of each coin at first, a power of two")
-    group.add_argument(
-        "--changes",
-        type=int,
-        metavar="B",
-        help="assume at most B changes of the output along a coin (default: each output is one interval of each coin)",
-    )
-    group.add_argument(
-        "--within", type=float, metavar="X", help="VERIFIED allows total variation X (default: rounding)"
-    )
-    group.add_argument(
-        "--evaluations", type=int, default=5_000, metavar="M", help="at most, for each drafts (default: 5000)"
-    )
-    group.add_argument("--coins", type=int, metavar="C", help="uniforms it is given (default: one per draft and one)")
-    group.add_argument("--batched", action="store_true", help="every argument and result has a leading batch axis")
-    group.add_argument("--device", default="cpu", metavar="D", help="of torch tensors, e.g. cuda (default: cpu)")
-    settings.add_work_arguments(parser, memory=False)
-    add_html_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_flags(parser)
     parser.set_defaults(run=run)
 
 
@@ -107,15 +53,10 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.foreign.recipes import check_path
     from rheo_verify.report.paths_certificate import to_json, to_rocq
 
-    if args.html is not None and (args.planted or args.path):
-        raise InputError("RV106", "--html is for one check: leave --planted and --path out")
+    refuse_idle_flags(args)
     check_output("--html", args.html)
     check_name(args.certificate)
-    if args.certificate and (args.planted or args.path):
-        raise InputError("RV701", "a certificate speaks of one check: leave --planted and --path out")
     if args.planted:
-        if args.code or args.json or args.case or args.jobs or args.backend or args.scheduler or args.checkpoint:
-            raise InputError("RV106", "--planted checks a whole folder and prints a table: leave all other flags out")
         from rheo_verify.foreign.planted import table
 
         with ProgressBar() as bar, telling(bar.update):
@@ -124,22 +65,24 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if not args.code:
         raise InputError("RV106", "name what to check: MODULE:FUNCTION or FILE.py:FUNCTION")
-    if args.path and not args.case:
-        raise InputError("RV106", "--path needs --case")
-    if args.path:
+    args = filled(args)
+    if args.path is not None:
         check_path(args.way, args.path)
+    case = None if args.case is None else read_case_argument(args.case)
+    options = _options(args)
     with contextlib.redirect_stdout(sys.stderr):
         code = load(args.code)
     keep = keeping(MOST_KEPT) if args.certificate else contextlib.nullcontext()
     with contextlib.redirect_stdout(sys.stderr), keep as kept, ProgressBar() as bar, telling(bar.update):
-        report = check(code, args)
+        report = check(code, args, options, case)
+        seen = None if args.html is None else _seen(code, report, args, options)
     if kept is not None:
         certificate = paths_certificate(report, kept.cases)
         write(args.certificate, lambda: to_json(certificate), lambda: to_rocq(certificate), certificate.stated())
     if args.html is not None:
         from rheo_verify.report.html.check import to_html
 
-        write_output("--html", args.html, to_html(report, _paths(code, report, args), args.code, args.command_line))
+        write_output("--html", args.html, to_html(report, seen, args.code, args.command_line))
     sys.stdout.write(
         json.dumps(texts.report_json(report, args.code), indent=1) + "\n"
         if args.json
@@ -149,120 +92,86 @@ def run(args: argparse.Namespace) -> int:
     return code_number
 
 
-def check(code: Any, args: argparse.Namespace) -> Any:
+def check(code: Any, args: argparse.Namespace, options: dict[str, Any], case: Any) -> Any:
     """The report of the check that the arguments ask for."""
+    from rheo_verify.foreign.coin_strata import check_strata
     from rheo_verify.foreign.rerunning import CHECKS
     from rheo_verify.foreign.spreading import Spread, spreading
 
-    options = _options(args)
-    one = {"case": _read_case(args.case) if args.case else None, "path": args.path}
+    if args.strata is not None:
+        return check_strata(code, **options, case=case)
     workers, store = settings.workers_from(args)
-    if args.way == "coins" or args.certificate or args.case:
-        if args.jobs or args.backend or args.scheduler or store:
-            why = "--as coins" if args.way == "coins" else "--certificate" if args.certificate else "--case"
-            raise InputError("RV106", f"{why} is for one process: leave --jobs, --backend and --checkpoint out")
-        return _by_strata(code, args) if args.strata is not None else CHECKS[args.way](code, **options, **one)
+    if args.way == "coins" or args.certificate or case is not None:
+        return CHECKS[args.way](code, **options, case=case, path=args.path)
     with spreading(Spread(args.code, args.way, options, workers, store)):
-        return CHECKS[args.way](code, **options, **one)
+        return CHECKS[args.way](code, **options)
 
 
 def _options(args: argparse.Namespace) -> dict[str, Any]:
+    """What the check of this way in is called with, besides the code."""
+    from rheo_verify.foreign.coin_strata import Strata
     from rheo_verify.foreign.decoder import DecoderScope
+    from rheo_verify.foreign.processing import Processing
     from rheo_verify.foreign.scope import Scope
 
-    processing = _processing(args)
-    common: dict[str, Any] = {"arrays": args.arrays or "torch", "dtype": args.dtype}
-    if args.way in ("verifier", "coins") and processing.options():
-        raise InputError(
-            "RV106", f"a {args.way} is given rows that are already processed: leave {processing.options()} out"
-        )
-    for_strata = (
-        args.changes,
-        args.within,
-        args.coins,
-        args.batched or None,
-        args.device if args.device != "cpu" else None,
-    )
-    if args.strata is None and any(value is not None for value in for_strata):
-        raise InputError("RV106", "--changes, --within, --coins, --batched and --device go with --strata")
-    if args.strata is not None and args.way != "coins":
-        raise InputError("RV106", "--strata goes with --as coins")
-    if args.strata is not None and (args.certificate or args.path):
-        raise InputError("RV106", "what is integrated has no paths: leave --certificate and --path out")
-    if args.way == "verifier":
-        return {**common, "logits": args.logits, "scope": Scope.read(args.scope), "in_place": args.in_place}
-    if args.way == "sampler":
-        scope = Scope.read(args.scope)
-        return {**common, "logits": not args.probabilities, "processing": processing, "scope": scope}
+    scope: Any
     if args.way == "decoder":
-        limits = DecoderScope.read(args.scope, batch=args.batch, length=args.length)
-        common |= {"logits": args.logits, "processing": processing}
-        return {**common, "scope": limits, "in_place": args.in_place}
-    return {**common, "scope": Scope.read(args.scope or "small")}
+        scope = DecoderScope.read(args.scope, batch=args.batch, length=args.length)
+    else:
+        scope = Scope.read(args.scope or ("small" if args.way == "coins" else ""))
+    scope = scope if args.time_limit is None else replace(scope, seconds=args.time_limit)
+    common: dict[str, Any] = {"arrays": args.arrays, "dtype": args.dtype, "scope": scope}
+    processing = Processing(args.temperature, args.top_k, args.top_p, args.min_p)
+    if args.way == "verifier":
+        return {**common, "logits": args.logits, "in_place": args.in_place}
+    if args.way == "sampler":
+        return {**common, "logits": not args.probabilities, "processing": processing}
+    if args.way == "decoder":
+        return {**common, "logits": args.logits, "processing": processing, "in_place": args.in_place}
+    if args.strata is None:
+        return {**common, "coins": args.coins}
+    strata = Strata(args.strata, args.changes, args.within, args.evaluations)
+    return {**common, "coins": args.coins, "strata": strata, "device": args.device, "batched": args.batched}
 
 
 def replay(written: str) -> Any:
     """The report of one case and one path that a replay string names. Raises `InputError` RV109, RV103."""
     from rheo_verify.foreign.loading import load
+    from rheo_verify.foreign.progress import telling
     from rheo_verify.foreign.recipes import read_recipe
     from rheo_verify.foreign.rerunning import rerun
 
     recipe = read_recipe(written)
-    return rerun(load(recipe.code), recipe)
+    with contextlib.redirect_stdout(sys.stderr), ProgressBar() as bar, telling(bar.update):
+        return rerun(None if recipe.way == "huggingface" else load(recipe.code), recipe)
 
 
-def _by_strata(code: Any, args: argparse.Namespace) -> Any:
-    from rheo_verify.foreign.coin_strata import Strata, check_strata
-    from rheo_verify.foreign.scope import Scope
-
-    return check_strata(
-        code,
-        strata=Strata(args.strata, args.changes, args.within, args.evaluations),
-        arrays=args.arrays or "torch",
-        dtype=args.dtype,
-        device=args.device,
-        batched=args.batched,
-        scope=Scope.read(args.scope or "small"),
-        coins=args.coins,
-        case=_read_case(args.case) if args.case else None,
-    )
-
-
-def _paths(code: Any, report: Any, args: argparse.Namespace) -> Any:
-    """The paths of the first finding's case, for verifiers and decoders."""
-    from rheo_verify.foreign.arrays_in_out import Maker
+def _seen(code: Any, report: Any, args: argparse.Namespace, options: dict[str, Any]) -> Any:
+    """The first finding's case from inside; None where there is none, or no paths."""
     from rheo_verify.foreign.cases import read_case
-    from rheo_verify.foreign.decoder import DecoderScope, DecoderSetting, accepted
-    from rheo_verify.foreign.paths import decoder_paths, verifier_paths
+    from rheo_verify.foreign.paths import seen
 
-    if not report.findings or not {"target", "draft"} <= set(report.findings[0].data):
-        return ()
-    case = read_case(report.findings[0].data)
-    arrays = args.arrays or "torch"
-    if args.way == "verifier":
-        common = {"arrays": arrays, "logits": args.logits, "dtype": args.dtype, "in_place": args.in_place}
-        return verifier_paths(code, case, **common)
-    if args.way == "decoder":
-        scope, processing = DecoderScope.read(args.scope, args.batch, args.length), _processing(args)
-        maker, options = Maker(arrays, args.logits, args.dtype), accepted(code, processing.options())
-        setting = DecoderSetting(maker, processing, scope.length, scope.batch, options, args.in_place)
-        return decoder_paths(code, case, setting)
-    return ()
+    if not report.findings or args.strata is not None:
+        return None
+    return seen(code, args.way, read_case(report.findings[0].data), **options)
 
 
-def _processing(args: argparse.Namespace) -> Processing:
-    from rheo_verify.foreign.processing import Processing
-
-    return Processing(args.temperature, args.top_k, args.top_p, args.min_p)
-
-
-def _read_case(written: str) -> Any:
+def read_case_argument(written: str) -> Any:
+    """The case that ``--case`` gives: JSON, or the name of a file of it. Raises `InputError` RV120, RV104."""
     from rheo_verify.foreign.cases import parse_case
 
-    if os.path.exists(written):
-        try:
-            with open(written, encoding="utf-8") as file:
-                written = file.read()
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError("RV120", f"--case {written}: cannot be read ({error})") from None
-    return parse_case(written)
+    if not written.strip():
+        raise InputError("RV104", "--case is empty: give a case as --json prints it, or a file of one")
+    if written.lstrip()[0] in "{[":
+        return parse_case(written)
+    try:
+        with open(written, encoding="utf-8") as file:
+            content = file.read()
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        why = getattr(error, "strerror", None) or "not UTF-8 text"
+        raise InputError(
+            "RV120", f"--case {written}: cannot be read ({why}), and a case itself begins with {{"
+        ) from None
+    if not content.strip():
+        raise InputError("RV104", f"--case {written}: the file is empty")
+    return parse_case(content)

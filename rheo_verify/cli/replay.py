@@ -9,14 +9,15 @@ from typing import Any
 from rheo_verify.cli.files import check_output, write_output
 from rheo_verify.errors import InputError
 
-WAYS = ("verifier", "sampler", "decoder", "coins", "strata")
+WAYS = ("verifier", "sampler", "decoder", "coins", "strata", "huggingface")
 HELP = """a replay string is SETTINGS:KIND:CHOICES, as printed by the other commands:
   SETTINGS  what differs from the defaults, e.g. vocab=6,m=2, or "default"
   KIND      class (best-first growth) or tree (build all, then prune)
   CHOICES   the tokens drawn, in order, e.g. 2.0; then, if it goes on, the choices of one verification
 
-of foreign code (`check` prints them): KIND is verifier, sampler, decoder, coins or strata, SETTINGS are the code, its
-options and the case; the case is enumerated again, one path is walked through, and the exit code is the verdict's
+of foreign code (`check` prints them): KIND is verifier, sampler, decoder, coins, strata or huggingface, SETTINGS are
+the code, its options and the case; the case is enumerated again, one path is walked through, and the exit code is the
+verdict's
 
 examples:
   rheo_verify replay vocab=6:class:2.0

@@ -19,6 +19,9 @@ from rheo_verify.models.random_tables import random_model
 from rheo_verify.probability.distributions import Row, one_hot
 from rheo_verify.probability.rationals import ratio, text
 
+MOST_CONTEXTS = 100_000
+"""Of the longest length, in a case that is read."""
+
 
 @dataclass(frozen=True, eq=False)
 class Case:
@@ -69,42 +72,97 @@ class Case:
 
 
 def read_case(data: Mapping[str, Any]) -> Case:
-    """The inverse of `Case.data`; a sampler's ``row`` is a case without drafts. Raises `InputError` RV104."""
-    from rheo_verify.probability.distributions import distribution
-
+    """The inverse of `Case.data`; a sampler's ``row`` is a case without drafts. Raises `InputError` RV101, 102, 104."""
+    if not isinstance(data, Mapping) or set(data) not in ({"row"}, {"target", "draft"}):
+        has = ", ".join(map(str, data)) or "nothing" if isinstance(data, Mapping) else "no such object"
+        raise InputError(
+            "RV104", f'a case is an object with "target" and "draft", of a sampler with "row"; this has {has}'
+        )
     if "row" in data:
-        return by_position([distribution(data["row"], "row")], [])
+        return by_position([_row(data["row"], "row")], [])
     target, draft = data["target"], data["draft"]
-    if isinstance(target, Mapping):
-        tables = [{_read_context(c): distribution(r, c) for c, r in rows.items()} for rows in (target, draft)]
+    if isinstance(target, Mapping) and isinstance(draft, Mapping):
+        tables = [
+            {_read_context(c): _row(r, f'{name}["{c}"]') for c, r in rows.items()}
+            for name, rows in (("target", target), ("draft", draft))
+        ]
+        if () not in tables[0]:
+            raise InputError("RV104", 'the target has no row at the start, named ""')
         return _whole(Case(len(tables[0][()]), max(map(len, tables[0])), tables[0], tables[1]))
+    if not isinstance(target, list) or not isinstance(draft, list):
+        raise InputError("RV104", "target and draft are both lists of rows, by position, or both objects, by context")
     if len(target) != len(draft) + 1:
         raise InputError(
             "RV104", f"{len(target)} target rows and {len(draft)} draft rows; one more target row is needed"
         )
-    rows = [[distribution(row, name) for row in given] for name, given in (("target", target), ("draft", draft))]
-    return _whole(by_position(rows[0], rows[1]))
+    rows = [
+        [_row(row, f"{name}[{place}]") for place, row in enumerate(given)]
+        for name, given in (("target", target), ("draft", draft))
+    ]
+    _few(len(rows[0][0]), len(rows[1]))
+    for name, given in zip(("target", "draft"), rows, strict=True):
+        for place, row in enumerate(given):
+            if len(row) != len(rows[0][0]):
+                raise InputError("RV104", f"{name}[{place}] has {len(row)} tokens, target[0] has {len(rows[0][0])}")
+    return by_position(rows[0], rows[1])
+
+
+def _row(row: Any, where: str) -> Row:
+    from rheo_verify.probability.distributions import distribution
+
+    if not isinstance(row, (list, tuple)) or not row:
+        raise InputError("RV104", f'{where} is not a list of probabilities like ["1/2", "1/2"]')
+    return distribution(row, where)
+
+
+def _few(vocab: int, drafts: int) -> None:
+    if vocab**drafts > MOST_CONTEXTS:
+        raise InputError("RV104", f"{drafts} drafts on {vocab} tokens are more than {MOST_CONTEXTS:,} contexts")
 
 
 def _whole(case: Case) -> Case:
-    """The case, if its rows are of one length and none is missing."""
+    """The case, if its rows are of one length and none is missing, and none too many."""
+    _few(case.vocab, case.drafts)
     for name, rows, depth in (("target", case.target, case.drafts), ("draft", case.draft, case.drafts - 1)):
         contexts = [c for length in range(depth + 1) for c in itertools.product(range(case.vocab), repeat=length)]
         missing = [c for c in contexts if c not in rows]
         if missing:
             raise InputError("RV104", f"the {name} has no row after ({_context(missing[0])})")
+        known = set(contexts)
         for context, row in rows.items():
+            if context not in known:
+                raise InputError("RV104", f"the {name} has a row after ({_context(context)}), which cannot come up")
             if len(row) != case.vocab:
                 raise InputError("RV104", f"the {name} row after ({_context(context)}) has {len(row)} tokens")
     return case
 
 
+def check_case(case: Case, way: str) -> None:
+    """Raises `InputError` RV104 unless a case is one for this way in."""
+    if (way == "sampler") is not (case.drafts == 0):
+        needs = 'one row, {"row": ["1/2", "1/2"]}' if way == "sampler" else "target rows and at least one draft row"
+        raise InputError("RV104", f"a case of a {way} has {needs}")
+
+
 def parse_case(written: str) -> Case:
-    """A case from JSON. Raises `InputError` RV104."""
+    """A case from JSON. Raises `InputError` RV104, RV101, RV102."""
     try:
-        return read_case(json.loads(written))
-    except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise InputError("RV104", f"not a case: {error}") from None
+        data = json.loads(written, object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise InputError("RV104", f"the case is no JSON: it cannot be read from {where} on") from None
+    except (RecursionError, ValueError):
+        raise InputError("RV104", "the case is no JSON that can be read: too deep, or a number too long") from None
+    return read_case(data)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise InputError("RV104", f"the case names {json.dumps(name)} twice")
+        found[name] = value
+    return found
 
 
 def by_position(target: list[Row], draft: list[Row]) -> Case:
@@ -190,5 +248,8 @@ def _context(context: Context) -> str:
     return " ".join(map(str, context))
 
 
-def _read_context(written: str) -> Context:
-    return tuple(int(part) for part in written.split())
+def _read_context(written: Any) -> Context:
+    parts = str(written).split()
+    if not all(part.isascii() and part.isdigit() and len(part) < 6 for part in parts):
+        raise InputError("RV104", f'a context is written like "0 1", not {json.dumps(str(written))}')
+    return tuple(map(int, parts))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -12,13 +13,14 @@ from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError, LimitReached, MisuseError, RheoVerifyError
 from rheo_verify.foreign.answering import Answering, answering
 from rheo_verify.foreign.arrays_in_out import Unreadable
-from rheo_verify.foreign.cases import Case
+from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.contracts import broken_contracts
 from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
-from rheo_verify.foreign.progress import followed
-from rheo_verify.foreign.refusal import Refused
+from rheo_verify.foreign.progress import followed, say
+from rheo_verify.foreign.refusal import Refused, raised, raised_at
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
 from rheo_verify.foreign.shrinking import shrink
+from rheo_verify.foreign.signatures import not_taken
 from rheo_verify.foreign.spreading import Progress, part_of, run_elsewhere, run_part
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.walking import walk
@@ -31,6 +33,7 @@ from rheo_verify.probability.replay import replay
 Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
 Judged = tuple[list[Finding], int]
 _RERUN = 100
+_PROBES = 20
 
 
 class Trial(Watched, Protocol):
@@ -86,13 +89,19 @@ def settings_of(
 
 
 def guarded(
-    door: Answering, chance: Chance, call: Callable[[], Any], read: Callable[[Any], Outcome], where: str = ""
+    door: Answering, chance: Chance, call: Callable[[], Any], read: Callable[[Any], Outcome], way: str, where: str = ""
 ) -> Outcome:
-    """One run of the code under test, and what it returned. What it raises or gives unreadable is a breach."""
+    """One run of the code under test, and what it returned. What it raises or gives unreadable is a breach.
+
+    Raises `InputError` RV131 where the call itself fails.
+    """
+    returned = False
     if isinstance(chance, Watch):
         call = chance.attached(door, call)
     try:
-        return read(door.run(chance, call))
+        answer = door.run(chance, call)
+        returned = True
+        return read(answer)
     except Unreadable as error:
         return None, (Breach("RV406", str(error)),)
     except RheoVerifyError as error:
@@ -102,8 +111,10 @@ def guarded(
         row = refused_row(error)
         return None, (Breach("RV413", where + row) if row else Breach("RV405", f"{where}{error}"),)
     except (Exception, SystemExit, GeneratorExit) as error:  # the code under test may raise anything
-        row = refused_row(error)
-        told = f"{where}it raised {type(error).__name__}: {error}"
+        row, line = refused_row(error), raised_at(error)
+        if line is None and not returned and isinstance(error, TypeError):
+            raise not_taken(way, error) from None
+        told = f"{where}{raised(error)}"
         return None, (Breach("RV413", f"{where}{row}") if row else Breach("RV405", told),)
 
 
@@ -115,13 +126,16 @@ def judge(
     `rerun` runs its last path a second time. `dtypes` are the number formats met so far. Raises `LimitReached` RV201
     after `until`, in seconds of `time.monotonic()`: a case may have paths without end.
     """
-    tally, last = Tally(), None
-    for path in enumerate_paths(trial.run):
+    tally, last, begun = Tally(), None, time.monotonic()
+    for path in _paths(trial):
         tally.add(*path.result, path.probability, path.choices)
         last = path
         if limit is not None and tally.paths > limit:
             return None
-        if time.monotonic() > until:
+        now = time.monotonic()
+        if now - begun > 1:
+            say("paths of this case", tally.paths, 0)
+        if now > until:
             raise LimitReached("RV201", "the time limit was reached", f"{tally.paths} paths of one case")
     if rerun and last is not None and not _repeats(trial, last):
         raise MisuseError(
@@ -129,6 +143,17 @@ def judge(
         )
     threshold, found = threshold_for(dtypes), trial.compared(tally.law)
     return findings(tally, trial.expected(), found, threshold, trial.text(), trial.data()), tally.paths
+
+
+def _paths(trial: Trial) -> Iterator[Path[Outcome]]:
+    """Every path of a trial. Raises `MisuseError` RV404 where a run asks for something else than before."""
+    try:
+        yield from enumerate_paths(trial.run)
+    except MisuseError as error:
+        if error.code != "RV302":
+            raise
+        message = "with the same choices the code asked for other random numbers: it keeps state from run to run"
+        raise MisuseError("RV404", f"{message}, or there is randomness that is not answered here") from None
 
 
 def _repeats(trial: Trial, path: Path[Outcome]) -> bool:
@@ -147,6 +172,8 @@ def check(
     name: str | None,
 ) -> CheckReport:
     """Check `code`, whose random calls are answered, case by case. Raises as `verifier.check_verifier` does."""
+    if way.case is not None:
+        check_case(way.case, way.name)
     part = part_of(cases)
     begun, left = Progress(), cases if part is None else part
     if part is None and way.case is None:
@@ -175,7 +202,7 @@ def check(
         answer = report(way, code, progress, found, threshold, warnings, name)
         if way.case is not None and way.path is not None:
             last_trial, path = trial(door, rebuilder, way.case), way.path
-            answer = walked(answer, lambda: walk(last_trial, path))
+            answer = replace(answer, walk=walk(last_trial, path))
     return answer
 
 
@@ -190,16 +217,6 @@ def _same_again(trial: Trial, found: list[Finding], door: Answering) -> None:
         )
 
 
-def walked(answer: CheckReport, walk: Callable[[], str]) -> CheckReport:
-    """The report with one path walked through. A path that does not fit is an error only while the case is refuted."""
-    try:
-        return replace(answer, walk=walk())
-    except InputError as error:
-        if answer.findings:
-            raise
-        return replace(answer, walk=f"the path is no longer one of this code: {error}\n")
-
-
 def search(
     way: Way,
     cases: Iterable[Case],
@@ -208,7 +225,8 @@ def search(
 ) -> tuple[Progress, list[Finding]]:
     """The first case with findings, made smaller; `judged` is given a case and the number of paths run so far."""
     started, progress = time.monotonic(), begun or Progress()
-    for case in followed(cases, "cases") if way.case is None else [way.case]:
+    left = iter(followed(cases, "cases") if way.case is None else [way.case])
+    for case in left:
         if time.monotonic() - started > way.seconds:
             progress.late = True
             break
@@ -225,8 +243,35 @@ def search(
             continue
         progress.cases, progress.paths = progress.cases + 1, progress.paths + answer[1]
         if answer[0]:
+            if way.case is None and progress.cases == 1:
+                raised_always(answer[0], (each for each in left if not way.skip(each)), lambda each: judged(each, None))
             return progress, answer[0] if way.case else smaller(way, case, answer[0], judged)
     return progress, []
+
+
+def raised_always(found: list[Finding], left: Iterable[Case], judged: Callable[[Case], Judged | None]) -> None:
+    """Raises `InputError` RV132 if the code raised on every path of the first case, and does so wherever it is tried.
+
+    Some of the cases that are left are tried, from the first to the last.
+    """
+    if not _never_returned(found):
+        return
+    rest = list(left)
+    tried = {id(each): each for each in [*rest[:: max(1, len(rest) // _PROBES)], *rest[-1:]]}
+    for each in tried.values():
+        try:
+            answer = judged(each)
+        except RheoVerifyError:
+            return
+        if answer is None or not _never_returned(answer[0]):
+            return
+    said = re.sub(r"^drafts \([\d, ]*\): ", "", found[0].message)
+    message = f"on all {len(tried) + 1} cases that were tried, on every path, {said}"
+    raise InputError("RV132", f"{message}; does it fit --as, --arrays and --logits?")
+
+
+def _never_returned(found: list[Finding]) -> bool:
+    return bool(found) and found[0].code == "RV405" and found[0].probability == 1
 
 
 def smaller(
@@ -234,7 +279,13 @@ def smaller(
 ) -> list[Finding]:
     """The findings on a smaller case that fails with the same first code."""
 
+    begun, tried = time.monotonic(), 0
+
     def fails(other: Case) -> list[Finding] | None:
+        nonlocal tried
+        tried += 1
+        if time.monotonic() - begun > 1:
+            say("smaller cases tried", tried, 0)
         if way.skip(other) or (way.same_depth and other.drafts != case.drafts):
             return None
         try:

@@ -14,12 +14,15 @@ from typing import Any
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
-from rheo_verify.foreign.cases import Case
-from rheo_verify.foreign.checking import settings_of
-from rheo_verify.foreign.coins import Outcome, _drafts, _function
+from rheo_verify.foreign.cases import Case, check_case
+from rheo_verify.foreign.checking import raised_always, settings_of
+from rheo_verify.foreign.coins import Outcome, drafts_of, one_point
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
+from rheo_verify.foreign.progress import followed
+from rheo_verify.foreign.refusal import raised, raised_at
 from rheo_verify.foreign.reports import THRESHOLDS, CheckReport, Finding
 from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.signatures import check_call, not_taken
 from rheo_verify.foreign.strata import Evaluate, Integral, Point, by_corners, by_middles
 from rheo_verify.foreign.verifier import cases_of
 from rheo_verify.probability.laws import law_total_variation
@@ -83,6 +86,9 @@ def check_strata(
     (uniforms [B, coins]) and what is returned too (tokens [B, n + 1], padded with -1; counts [B]). `device` is torch's.
     Raises `InputError` RV106.
     """
+    check_call(code, "coins")
+    if case is not None:
+        check_case(case, "coins")
     strata, scope = strata or Strata(), scope or Scope(vocab=2, denominator=3, drafts=1, random=6)
     if coins is not None and coins < 1:
         raise InputError("RV106", f"a verifier that is given its coins needs at least one, not {coins}")
@@ -95,7 +101,12 @@ def check_strata(
     within = rounding if strata.within is None else strata.within
     started, done, runs, late, open_cases = time.monotonic(), 0, 0, False, 0
     worst, found, warnings = ZERO, list[Finding](), dict[str, str]()
-    for each in cases_of(scope) if case is None else [case]:
+
+    def judged(each: Case) -> tuple[list[Finding], int]:
+        return _judge(code, each, maker, batched, strata, coins or each.drafts + 1, within, rounding).found, 0
+
+    cases = iter(followed(cases_of(scope), "cases") if case is None else [case])
+    for each in cases:
         if time.monotonic() - started > scope.seconds:
             late = True
             break
@@ -106,6 +117,8 @@ def check_strata(
             break
         if answer.found:
             found = answer.found
+            if done == 1 and case is None:
+                raised_always(found, cases, judged)
             break
         if answer.deviation + answer.bound > within:
             open_cases += 1
@@ -155,7 +168,7 @@ def _judge(
     rounding: float,
 ) -> _Judged:
     all_of, sure, bound, evaluations = Tally(), Tally(), ZERO, 0
-    for tokens, weight in _drafts(case):
+    for tokens, weight in drafts_of(case):
         evaluate = evaluator(code, case, tokens, maker, batched)
         integral = strata.integral(evaluate, coins, within / 4, maker.dtype)
         evaluations, bound = evaluations + integral.evaluations, bound + weight * integral.bound
@@ -181,7 +194,7 @@ def evaluator(
 ) -> Callable[[list[Point]], list[Outcome]]:
     """The code on one case and drafts as a function of many points: one call each, or batches of them."""
     if not batched:
-        function = _function(code, case, tokens, maker)
+        function = one_point(code, case, tokens, maker)
         return lambda points: [function(point) for point in points]
     target = maker.rows([case.target[tokens[:i]] for i in range(case.drafts + 1)])
     draft = maker.rows([case.draft[tokens[:i]] for i in range(case.drafts)])
@@ -194,8 +207,9 @@ def evaluator(
         except Unreadable as error:
             return [(None, (Breach("RV406", str(error)),))] * len(points)
         except Exception as error:  # the code under test may raise anything
-            told = f"drafts {tokens}: it raised {type(error).__name__}: {error}"
-            return [(None, (Breach("RV405", told),))] * len(points)
+            if isinstance(error, TypeError) and raised_at(error) is None:
+                raise not_taken("coins", error) from None
+            return [(None, (Breach("RV405", f"drafts {tokens}: {raised(error)}"),))] * len(points)
         return [_read(case, tokens, row) for row in rows]
 
     return lambda points: [

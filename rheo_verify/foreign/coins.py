@@ -9,17 +9,21 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from rheo_verify.errors import InputError
+from rheo_verify.errors import InputError, LimitReached, MisuseError
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
-from rheo_verify.foreign.cases import Case
-from rheo_verify.foreign.checking import Judged, Way, report, search, settings_of, walked
+from rheo_verify.foreign.cases import Case, check_case
+from rheo_verify.foreign.checking import Judged, Way, report, search, settings_of
 from rheo_verify.foreign.forms import exact_float
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
+from rheo_verify.foreign.refusal import raised, raised_at
 from rheo_verify.foreign.reports import THRESHOLDS, CheckReport
 from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.signatures import check_call, not_taken
 from rheo_verify.foreign.texts import both
 from rheo_verify.foreign.verifier import cases_of
 from rheo_verify.probability.rationals import ONE, Rational
@@ -27,6 +31,7 @@ from rheo_verify.probability.rationals import ONE, Rational
 Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
 Point = tuple[float, ...]
 Function = Callable[[Point], Outcome]
+Cell = tuple[tuple[float, float], ...]
 
 
 def check_coins(
@@ -47,15 +52,19 @@ def check_coins(
     one for the last token, unless `coins` says otherwise). Breakpoints closer together than 1/`grid`, with equal
     outputs on either side, may be missed: the report says so. `case` and `path` as in `check_verifier`.
     """
+    check_call(code, "coins")
+    if case is not None:
+        check_case(case, "coins")
     scope = scope or Scope(vocab=2, denominator=3, drafts=1, random=6)
     maker = Maker(arrays, False, dtype)
     threshold = THRESHOLDS["float32" if dtype == "float32" else "float64"]
+    until = time.monotonic() + scope.seconds
 
     def judged(case: Case, done: int | None) -> Judged:
         tally = Tally()
         count = coins if coins is not None else case.drafts + 1
-        for tokens, weight in _drafts(case):
-            for point, outcome, volume in boxes(_function(code, case, tokens, maker), count, grid):
+        for tokens, weight in drafts_of(case):
+            for point, outcome, volume in boxes(one_point(code, case, tokens, maker, until), count, grid):
                 tally.add(*outcome, weight * volume, coins_path(tokens, point))
         row, length = row_of(case.target), case.drafts + 1
         law = extended(tally.law, length, row)
@@ -76,8 +85,7 @@ def check_coins(
     progress, found = search(way, cases_of(scope), judged)
     answer = report(way, code, progress, found, threshold, (), name)
     if case is not None and path is not None:
-        given, written = case, path
-        answer = walked(answer, lambda: walk_coins(code, given, written, maker))
+        answer = replace(answer, walk=walk_coins(code, case, path, maker, coins or case.drafts + 1))
     return answer
 
 
@@ -86,18 +94,29 @@ def coins_path(tokens: Sequence[int], point: Point) -> str:
     return f"{'.'.join(map(str, tokens))}@{'_'.join(map(repr, point))}"
 
 
-def walk_coins(code: Callable[..., Any], case: Case, path: str, maker: Maker) -> str:
+def walk_coins(code: Callable[..., Any], case: Case, path: str, maker: Maker, coins: int) -> str:
     """Runs in words: the drafts, the coins, what was emitted. Raises `InputError` RV109 on a path that is none."""
-    return "\n".join(_walk(code, case, each, maker) for each in path.split("/"))
+    return "\n".join(_walk(code, case, each, maker, coins) for each in path.split("/"))
 
 
-def _walk(code: Callable[..., Any], case: Case, path: str, maker: Maker) -> str:
-    drafts, _, coins = path.partition("@")
+def _walk(code: Callable[..., Any], case: Case, path: str, maker: Maker, coins: int) -> str:
+    drafts, _, given = path.partition("@")
     try:
-        tokens, point = tuple(map(int, drafts.split("."))), tuple(map(float, coins.split("_")))
-        outcome, breaches = _function(code, case, tokens, maker)(point)
-    except (ValueError, KeyError, IndexError):
+        tokens, point = tuple(map(int, drafts.split("."))), tuple(map(float, given.split("_")))
+    except ValueError:
         raise InputError("RV109", f"a path of coins is written like 1.0@0.25_0.5, not {path!r}") from None
+    if (len(tokens), len(point)) != (case.drafts, coins):
+        has = f"{len(tokens)} drafts and {len(point)} coins"
+        raise InputError("RV109", f"the path {path} has {has}; this case has {case.drafts} and {coins}")
+    for place, token in enumerate(tokens):
+        row = case.draft[tokens[:place]]
+        possible = [each for each, p in enumerate(row) if p]
+        if token not in possible:
+            shown = ", ".join(map(str, possible))
+            raise InputError("RV109", f"draft {place + 1} of the path is {token}; possible are {shown}")
+    if not all(0 <= coin < 1 for coin in point):
+        raise InputError("RV109", f"the coins of the path {path} do not all lie in [0, 1)")
+    outcome, breaches = one_point(code, case, tokens, maker)(point)
     lines = [f"path {path}"]
     for place, token in enumerate(tokens):
         row = case.draft[tokens[:place]]
@@ -111,6 +130,11 @@ def _walk(code: Callable[..., Any], case: Case, path: str, maker: Maker) -> str:
 
 def boxes(function: Function, coins: int, grid: int) -> Iterator[tuple[Point, Outcome, Rational]]:
     """A partition of the unit cube into boxes on which `function` is constant: a point in each, value and volume."""
+    return ((middle(cell), outcome, volume) for cell, outcome, volume in cells(function, coins, grid))
+
+
+def cells(function: Function, coins: int, grid: int) -> Iterator[tuple[Cell, Outcome, Rational]]:
+    """The same boxes, each with its interval of every coin."""
     cuts: list[list[float]] = [[] for _ in range(coins)]
     pending = [tuple(0.5 for _ in range(coins))]
     seen: set[Point] = set()
@@ -130,8 +154,12 @@ def boxes(function: Function, coins: int, grid: int) -> Iterator[tuple[Point, Ou
         volume = ONE
         for low, high in cell:
             volume = volume * (exact_float(high) - exact_float(low))
-        middle = tuple((low + high) / 2 for low, high in cell)
-        yield middle, function(middle), volume
+        yield cell, function(middle(cell)), volume
+
+
+def middle(cell: Cell) -> Point:
+    """The point in the middle of a box."""
+    return tuple((low + high) / 2 for low, high in cell)
 
 
 def breakpoints(line: Callable[[float], Outcome], grid: int) -> list[float]:
@@ -170,13 +198,14 @@ def _middles(cuts: Sequence[float]) -> list[float]:
 def _disagreements(function: Function, cuts: list[list[float]]) -> Iterator[tuple[Point, bool]]:
     """Probes off the middle of every box, and whether they differ from the middle."""
     for cell in itertools.product(*(_cells(each) for each in cuts)):
-        middle = function(tuple((low + high) / 2 for low, high in cell))
+        inside = function(middle(cell))
         for share in (0.07, 0.9):
             point = tuple(low + share * (high - low) for low, high in cell)
-            yield point, function(point) != middle
+            yield point, function(point) != inside
 
 
-def _drafts(case: Case) -> Iterator[tuple[tuple[int, ...], Rational]]:
+def drafts_of(case: Case) -> Iterator[tuple[tuple[int, ...], Rational]]:
+    """Every draft of a case with its probability."""
     for tokens in itertools.product(range(case.vocab), repeat=case.drafts):
         weight = ONE
         for place, token in enumerate(tokens):
@@ -185,15 +214,24 @@ def _drafts(case: Case) -> Iterator[tuple[tuple[int, ...], Rational]]:
             yield tokens, weight
 
 
-def _function(code: Callable[..., Any], case: Case, tokens: tuple[int, ...], maker: Maker) -> Function:
+def one_point(
+    code: Callable[..., Any], case: Case, tokens: tuple[int, ...], maker: Maker, until: float = math.inf
+) -> Function:
+    """The code on one case and drafts, each point once. Raises `LimitReached` RV201 after `until`, `MisuseError`."""
     target = maker.rows([case.target[tokens[:i]] for i in range(case.drafts + 1)])
     draft = maker.rows([case.draft[tokens[:i]] for i in range(case.drafts)])
     drafted = maker.tokens(tokens)
     memory: dict[Point, Outcome] = {}
 
     def function(point: Point) -> Outcome:
-        if point not in memory:
-            memory[point] = _run(code, case, tokens, [maker.copy(x) for x in (target, draft, drafted)], maker, point)
+        if point in memory:
+            return memory[point]
+        if time.monotonic() > until:
+            raise LimitReached("RV201", "the time limit was reached")
+        for _ in range(2 if len(memory).bit_count() < 2 else 1):  # again after 0, 1, 2, 4, 8, … points
+            answer = _run(code, case, tokens, [maker.copy(x) for x in (target, draft, drafted)], maker, point)
+            if memory.setdefault(point, answer) != answer:
+                raise MisuseError("RV404", "the same coins gave another result: there is randomness besides them")
         return memory[point]
 
     return function
@@ -207,6 +245,8 @@ def _run(
     except Unreadable as error:
         return None, (Breach("RV406", str(error)),)
     except Exception as error:  # the code under test may raise anything
-        return None, (Breach("RV405", f"drafts {tokens}: it raised {type(error).__name__}: {error}"),)
+        if isinstance(error, TypeError) and raised_at(error) is None:
+            raise not_taken("coins", error) from None
+        return None, (Breach("RV405", f"drafts {tokens}: {raised(error)}"),)
     breaches = tuple(verifier_breaches(case, tokens, emitted, count))
     return (None if breaches and breaches[0].code == "RV406" else emitted), breaches

@@ -10,12 +10,14 @@ target row, or the residual that the tests before it left. All three are looked 
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rheo_verify.errors import RheoVerifyError
 from rheo_verify.foreign.judging import Breach, path_text
+from rheo_verify.foreign.progress import say
 from rheo_verify.foreign.reports import Finding
 from rheo_verify.foreign.watching import Asked, Drawn, Event, Tested, Used, Watched, watch, wrong_with
 from rheo_verify.models.model import Context
@@ -54,7 +56,10 @@ def broken_contracts(trial: Trial, finding: Finding, threshold: float) -> list[F
     if finding.code not in ("RV401", "RV405", "RV406", "RV407", "RV413"):
         return []
     found: dict[str, tuple[Rational, str, str]] = {}
-    for path in itertools.islice(enumerate_paths(trial.run), MOST_PATHS):
+    begun = time.monotonic()
+    for number, path in enumerate(itertools.islice(enumerate_paths(trial.run), MOST_PATHS)):
+        if time.monotonic() - begun > 1:
+            say("paths looked at for a cause", number, 0)
         try:
             events = watch(trial, path.choices)[0].events
         except RheoVerifyError:

@@ -5,7 +5,6 @@ Rows depend on the context, so faults that need a second cycle, a second row of 
 
 from __future__ import annotations
 
-import inspect
 import itertools
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, fields
@@ -20,6 +19,7 @@ from rheo_verify.foreign.judging import Breach, target_law
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.scope import check_seconds, read_fields
+from rheo_verify.foreign.signatures import accepted, check_call
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.toy import ToyModel
 from rheo_verify.foreign.watching import Watch
@@ -119,7 +119,7 @@ class DecoderTrial:
             return whole, (Breach("RV410", f"the prompt was changed in place: it is {given}"),) if changed else ()
 
         call = lambda: self.code.fresh()(self.target, self.draft, given, setting.length, **setting.options)  # noqa: E731
-        return guarded(self.door, chance, call, read)
+        return guarded(self.door, chance, call, read, "decoder")
 
     def _cut(self, tokens: tuple[int, ...]) -> tuple[int, ...]:
         length = self.setting.length
@@ -208,6 +208,7 @@ def check_decoder(
     if scope.length < 2:
         raise InputError("RV106", f"length {scope.length} must be at least 2: faults between cycles need it")
     options = accepted(code, processing.options())
+    check_call(code, "decoder", options)
     setting = DecoderSetting(Maker(arrays, logits, dtype), processing, scope.length, scope.batch, options, in_place)
     usual = {"length": DecoderScope.read("", scope.batch).length, "batch": 1}
     asked = {"length": scope.length, "batch": scope.batch}
@@ -227,17 +228,6 @@ def check_decoder(
     )
     trial = lambda door, built, each: DecoderTrial(door, built, each, setting)  # noqa: E731
     return check(way, code, trial, decoder_cases(scope), name)
-
-
-def accepted(code: Callable[..., Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Those options that the signature of `code` takes."""
-    target = code.__call__ if not inspect.isroutine(code) and not isinstance(code, type) else code  # type: ignore[operator]
-    if isinstance(code, type):
-        target = code.__call__
-    parameters = inspect.signature(target).parameters
-    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return options
-    return {name: value for name, value in options.items() if name in parameters}
 
 
 def _scope_text(scope: DecoderScope, processing: Processing, large: int) -> str:

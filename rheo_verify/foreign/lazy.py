@@ -51,6 +51,12 @@ class Lazy:
         """The same number as a Python float, which raises on a division by zero; an array's entry does not."""
         return Lazy(self.noise, self.variable, self.kind, self.scale, self.shift, self.power, self.mirrored, True)
 
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """`searchsorted` and `digitize` of one number by their side; NumPy itself compares objects both ways."""
+        from rheo_verify.foreign.lazy_arrays import SEARCHES
+
+        return SEARCHES.get(func, func._implementation)(*args, **kwargs)
+
     # Arithmetic -------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Any) -> Any:

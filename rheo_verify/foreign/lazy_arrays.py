@@ -225,14 +225,16 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, **kwargs: Any) -> Any:
     return (result if a_max is None else _clip_pair(False, result, a_max)).view(LazyArray)
 
 
-_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+SEARCHES: dict[Any, Callable[..., Any]] = {
+    np.searchsorted: _search,
+    np.digitize: lambda x, bins, right=False: _search(bins, x, "left" if right else "right"),
+}
+_FUNCTIONS: dict[Any, Callable[..., Any]] = SEARCHES | {
     np.argmax: lambda a, axis=None, out=None, *, keepdims=False: _arg(a, axis, keepdims, True),
     np.argmin: lambda a, axis=None, out=None, *, keepdims=False: _arg(a, axis, keepdims, False),
     np.max: lambda a, axis=None, out=None, keepdims=False: _amax(a, axis, keepdims, True),
     np.min: lambda a, axis=None, out=None, keepdims=False: _amax(a, axis, keepdims, False),
     np.argsort: _argsort,
-    np.searchsorted: _search,
-    np.digitize: lambda x, bins, right=False: _search(bins, x, "left" if right else "right"),
     np.clip: _clip,
 }
 _MOVES = {

@@ -14,6 +14,13 @@ Tell: TypeAlias = Callable[[str, int, int], None]
 _listener: ContextVar[Tell | None] = ContextVar("listener", default=None)
 
 
+def say(what: str, done: int, total: int) -> None:
+    """Tell whoever listens; `total` 0 is one that nobody knows."""
+    tell = _listener.get()
+    if tell is not None:
+        tell(what, done, total)
+
+
 @contextmanager
 def telling(tell: Tell | None) -> Iterator[None]:
     """For the checks that run inside."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import random
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +21,11 @@ from rheo_verify.foreign.patching import Patches
 
 _real_bits = random.Random.getrandbits
 _LARGEST_CHOICE = 1 << 16
+
+
+def _name(self: Any) -> str:
+    """A name for a temporary file or a lock: no part of any law, though a generator of its own draws it."""
+    return "".join(self.characters[byte % len(self.characters)] for byte in os.urandom(8))
 
 
 def install(patches: Patches, current: Callable[[], Noise]) -> None:
@@ -48,12 +55,13 @@ def install(patches: Patches, current: Callable[[], Noise]) -> None:
     for name, function in (("random", uniform), ("getrandbits", bits), ("_randbelow", below)):
         patches.attribute(owner, name, function, captured=False)
         patches.attribute(random.SystemRandom, name, function, captured=False)
+    patches.attribute(vars(tempfile)["_RandomNameSequence"], "__next__", _name, captured=False)
     hidden = random._inst
     for name, function in (("random", uniform), ("getrandbits", bits)):
-        patches.attribute(random, name, functools.partial(function, hidden))
+        patches.attribute(random, name, functools.update_wrapper(functools.partial(function, hidden), function))
     for name in ("log", "exp", "log2", "log1p"):
         real = getattr(math, name)
-        aware = functools.partial(_aware, name, real)
+        aware = functools.update_wrapper(functools.partial(_aware, name, real), real)
         patches.attribute(math, name, aware)
         if getattr(random, "_" + name, None) is real:
             patches.attribute(random, "_" + name, aware)

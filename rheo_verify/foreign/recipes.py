@@ -16,12 +16,14 @@ from rheo_verify.foreign.cases import Case, read_case
 from rheo_verify.foreign.processing import PROCESSING
 from rheo_verify.foreign.reports import CheckReport, Finding
 
-WAYS = ("verifier", "sampler", "decoder", "coins", "strata")
+WAYS = ("verifier", "sampler", "decoder", "coins", "strata", "huggingface")
+TRANSFORMERS = "transformers"
+"""The code of a replay string of `huggingface`: that package's own `generate`."""
 KINDS = {"coins by strata": "strata"}
 """What a report's way in is called in a replay string, where that differs."""
 _TYPES: dict[str, Any] = {
-    **dict.fromkeys(("arrays", "dtype", "device"), str),
-    **dict.fromkeys(("logits", "in_place", "batched"), lambda value: {"yes": True, "no": False}[value]),
+    **dict.fromkeys(("arrays", "dtype", "device", "options"), str),
+    **dict.fromkeys(("logits", "in_place", "batched", "assistant"), lambda value: {"yes": True, "no": False}[value]),
     **dict.fromkeys(("temperature", "top_p", "min_p", "within"), float),
     **dict.fromkeys(("top_k", "batch", "length", "coins", "grid", "cells", "changes", "most"), int),
 }
@@ -31,6 +33,7 @@ _TAKES = {
     "sampler": _PROCESSED,
     "decoder": (*_PROCESSED, "in_place", "batch", "length"),
     "coins": ("arrays", "dtype", "coins", "grid"),
+    "huggingface": ("length", "assistant", "options", *PROCESSING),
     "strata": ("arrays", "dtype", "device", "batched", "coins", "cells", "changes", "within", "most"),
 }
 _ROWS = ("target", "draft")

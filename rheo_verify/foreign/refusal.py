@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import linecache
 import os
 import sys
-from types import FrameType
+from types import CodeType, FrameType
 
 from rheo_verify.errors import RheoVerifyError
 
@@ -42,3 +44,45 @@ def line_text(frame: FrameType, line: int) -> str:
     path = frame.f_code.co_filename
     text = linecache.getline(path, line).strip()
     return f"{os.path.basename(path)}:{line}" + (f" ({text})" if text else "")
+
+
+def raised_at(error: BaseException) -> str | None:
+    """``file.py:12 (source text)`` where the code under test raised; None if the exception never was in it."""
+    found, trace = None, error.__traceback__
+    while trace is not None:
+        if is_users(trace.tb_frame):
+            found = line_text(trace.tb_frame, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def raised(error: BaseException) -> str:
+    """``it raised ValueError at file.py:12 (source text): reason``, on one line."""
+    line, said = raised_at(error), " ".join(str(error).split())
+    return f"it raised {type(error).__name__}{f' at {line}' if line else ''}" + (f": {said}" if said else "")
+
+
+def searches_right(frame: FrameType) -> bool:
+    """Whether the call under way in `frame` says ``"right"``, as in ``cumulative.searchsorted(u, "right")``.
+
+    NumPy's method compares objects both ways whatever the side; what it does with u = 0 only the call itself tells.
+    """
+    return is_users(frame) and _says_right(frame.f_code, frame.f_lasti)
+
+
+@functools.lru_cache(maxsize=256)
+def _says_right(code: CodeType, instruction: int) -> bool:
+    first, last, begin, end = list(code.co_positions())[instruction // 2]
+    if first is None or last is None or begin is None or end is None:
+        return False
+    lines = [linecache.getline(code.co_filename, number).encode() for number in range(first, last + 1)]
+    if not lines:
+        return False
+    lines[-1] = lines[-1][:end]
+    lines[0] = lines[0][begin:]
+    try:
+        call = ast.parse(b"".join(lines).decode(), mode="eval").body
+    except (SyntaxError, ValueError):
+        return False
+    given = [*call.args, *(keyword.value for keyword in call.keywords)] if isinstance(call, ast.Call) else []
+    return any(isinstance(value, ast.Constant) and value.value == "right" for value in given)

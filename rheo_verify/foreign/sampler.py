@@ -9,11 +9,11 @@ from rheo_verify.foreign.answering import Answering
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
 from rheo_verify.foreign.cases import Case, by_position, rows_up_to
 from rheo_verify.foreign.checking import Outcome, Way, check, guarded, settings_of
-from rheo_verify.foreign.decoder import accepted
 from rheo_verify.foreign.judging import Breach
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.signatures import accepted, check_call
 from rheo_verify.foreign.spreading import Progress
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.models.model import Context
@@ -51,7 +51,7 @@ class SamplerTrial:
             changed = not self.maker.same(given, self.original)
             return (token,), (Breach("RV410", "the row was changed in place"),) if changed else ()
 
-        return guarded(self.door, chance, lambda: self.code.fresh()(given, **self.options), read)
+        return guarded(self.door, chance, lambda: self.code.fresh()(given, **self.options), read, "sampler")
 
     def expected(self) -> Law[tuple[int, ...]]:
         """The processed row."""
@@ -107,6 +107,7 @@ def check_sampler(
     """
     scope, processing = scope or Scope(), processing or Processing()
     maker, options = Maker(arrays, logits, dtype), accepted(code, processing.options())
+    check_call(code, "sampler", options)
 
     def covered(progress: Progress) -> str:
         words = [

@@ -80,8 +80,12 @@ def read_fields(kind: Any, written: str, also: Collection[str] = ()) -> dict[str
     """``vocab=3,seconds=5`` as values for the fields of a dataclass. Raises `InputError` RV106."""
     types = {field.name: float if field.name == "seconds" else int for field in fields(kind)}
     chosen: dict[str, Any] = {}
+    named: set[str] = set()
     for part in filter(None, written.split(",")):
         name, _, value = part.partition("=")
+        if name in named:
+            raise InputError("RV106", f"the scope says {name} twice: {written!r}")
+        named.add(name)
         if name in also and name not in types:
             continue
         if name not in types:

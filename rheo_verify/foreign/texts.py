@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
-from rheo_verify.foreign.recipes import KINDS, WAYS, recipe
+from rheo_verify.foreign.recipes import KINDS, TRANSFORMERS, WAYS, recipe
 from rheo_verify.foreign.reports import CheckReport, Finding
 from rheo_verify.probability.rationals import decimal, text
 
@@ -27,8 +27,27 @@ HINTS = {
     "RV422": "state the changes along a coin (--changes B), or search for breakpoints (leave --strata out)",
     "RV414": "use u < p/q, or test p > 0 first",
 }
-_SAMPLER = "compare what is cut: temperature first, then top-k, top-p (with the token that crosses it), min-p"
+_HINTS = {
+    (
+        "sampler",
+        "RV401",
+    ): "compare what is cut: temperature first, then top-k, top-p (with the token that crosses it), min-p",
+    (
+        "sampler",
+        "RV405",
+    ): "look at what happens when a probability is 0 (a logit of -inf), or when the cuts leave one token",
+    ("sampler", "RV406"): "return one token id below the vocabulary size",
+    ("sampler", "RV410"): "work on a copy of the row",
+    ("sampler", "RV413"): "normalise after the cuts, and leave at least one token",
+    ("decoder", "RV406"): "return the n tokens that were asked for (in a batch: n for each row), without the prompt",
+    (
+        "coins",
+        "RV401",
+    ): "compare the acceptance test, the residual and the bonus token, and which coin each of them reads",
+}
+"""Where a way in needs another hint than verifiers do."""
 _MOST = 12
+INTEGRATED = "coins by strata"
 
 
 def report_text(report: CheckReport, code: str = "") -> str:
@@ -36,28 +55,55 @@ def report_text(report: CheckReport, code: str = "") -> str:
 
     `code` is where the code under test is found (``MODULE:NAME`` or ``FILE.py:NAME``): without it nothing is replayed.
     """
-    exact = "strata" not in report.way
-    each = f"{_count(report.paths, 'path')}, each enumerated exactly" if exact else f"{report.paths:,} points evaluated"
-    what = "rounding of the code's own arithmetic" if exact else "the error of the law included"
-    within = "" if exact or report.verdict is not Verdict.VERIFIED else f" within {report.threshold:g}"
+    integrated = report.way == INTEGRATED
+    code = _found_at(report, code)
+    within = f" within {report.threshold:g}" if integrated and report.verdict is Verdict.VERIFIED else ""
     lines = [
         f"{report.verdict}{within}: {report.way} {report.name}",
         f"  scope      {report.scope}",
-        f"  counts     {_count(report.cases, 'case')}, {each}",
-        f"  threshold  total variation {report.threshold:g} ({what})",
+        f"  counts     {counts(report)}",
+        f"  threshold  {threshold(report)}",
         f"  not said   {report.not_covered}",
     ]
     for finding in report.findings:
         lines += ["", *_finding(report, finding, code)]
     for warning, remark in report.warnings:
         lines += ["", f"warning {warning}: {remark}"]
-        lines += [f"  hint       {HINTS[warning]}"] if warning in HINTS else []
+        lines += [f"  hint       {hint(report, warning)}"] if hint(report, warning) else []
     lines += ["", report.walk.rstrip("\n")] if report.walk else []
     return "\n".join(lines) + "\n"
 
 
 def _count(number: int, name: str) -> str:
     return f"{number:,} {name}" + ("" if number == 1 else "s")
+
+
+def counts(report: CheckReport) -> str:
+    """How many cases and paths were run."""
+    if report.way == INTEGRATED:
+        return f"{_count(report.cases, 'case')}, {report.paths:,} points evaluated"
+    return f"{_count(report.cases, 'case')}, {_count(report.paths, 'path')}, each enumerated exactly"
+
+
+def threshold(report: CheckReport) -> str:
+    """What counts as wrong, and why not less."""
+    what = "the error of the law included" if report.way == INTEGRATED else "rounding of the code's own arithmetic"
+    return f"total variation {report.threshold:g} ({what})"
+
+
+def hint(report: CheckReport, code: str) -> str:
+    """What to do about a finding or a warning; empty where there is nothing to say."""
+    way = "coins" if report.way == INTEGRATED else report.way
+    return _HINTS.get((way, code), HINTS.get(code, ""))
+
+
+def _found_at(report: CheckReport, code: str) -> str:
+    return TRANSFORMERS if report.way == "huggingface" else code
+
+
+def replayed(report: CheckReport) -> bool:
+    """Whether findings of this way in have a replay command."""
+    return KINDS.get(report.way, report.way) in WAYS and all(value is not None for _, value in report.settings)
 
 
 def again(report: CheckReport, finding: Finding, code: str) -> str:
@@ -77,11 +123,10 @@ def _finding(report: CheckReport, finding: Finding, code: str) -> list[str]:
             lines.append(f"  {shown:10} {both(difference.expected):>22} {both(difference.found):>22}")
         if len(finding.differences) > _MOST:
             lines.append(f"  … and {len(finding.differences) - _MOST} more")
-    if code and KINDS.get(report.way, report.way) in WAYS:
+    if code and replayed(report):
         lines.append(f"  again      {again(report, finding, code)}")
-    if finding.code in HINTS:
-        hint = _SAMPLER if report.way == "sampler" and finding.code == "RV401" else HINTS[finding.code]
-        lines.append(f"  hint       {hint}")
+    if hint(report, finding.code):
+        lines.append(f"  hint       {hint(report, finding.code)}")
     return lines
 
 
@@ -94,6 +139,7 @@ def both(value: Any) -> str:
 
 def report_json(report: CheckReport, code: str = "") -> dict[str, Any]:
     """One object with a schema name and version; rationals are strings. `code` as in `report_text`."""
+    code = _found_at(report, code)
     return SCHEMA | {
         "name": report.name,
         "way": report.way,
@@ -104,8 +150,7 @@ def report_json(report: CheckReport, code: str = "") -> dict[str, Any]:
         "threshold": report.threshold,
         "not_covered": report.not_covered,
         "findings": [
-            finding_json(finding)
-            | ({"again": again(report, finding, code)} if code and KINDS.get(report.way, report.way) in WAYS else {})
+            finding_json(finding) | ({"again": again(report, finding, code)} if code and replayed(report) else {})
             for finding in report.findings
         ],
         "warnings": [{"code": code, "message": remark} for code, remark in report.warnings],

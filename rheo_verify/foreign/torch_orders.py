@@ -83,8 +83,10 @@ def _ordered(name: str, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _search(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     """searchsorted(sorted, values) and bucketize(values, boundaries)."""
-    places, values = (args[1], args[0]) if name == "bucketize" else args[:2]
-    noise = noise_of(args)
+    names = ("input", "boundaries") if name == "bucketize" else ("sorted_sequence", "input")
+    named = dict(zip(names, args, strict=False)) | kwargs
+    places, values = named["boundaries" if name == "bucketize" else "sorted_sequence"], named["input"]
+    noise = noise_of(args, kwargs)
     if isinstance(places, LazyTensor) or kwargs.get("sorter") is not None or kwargs.get("out") is not None:
         noise.refuse(f"torch {name} in random numbers", _HINT)
     right = bool(kwargs.get("right")) or kwargs.get("side") == "right"
@@ -93,7 +95,7 @@ def _search(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     rows = places.reshape(-1, places.shape[-1]).tolist()
     per = max(1, array.size // len(rows))
     if places.ndim > 1 and tuple(places.shape[:-1]) != array.shape[:-1]:
-        return func(as_plain(places), as_plain(values), **kwargs)
+        return func(*map(as_plain, args), **{key: as_plain(value) for key, value in kwargs.items()})
     found = [
         lazy_arrays.search(rows[i // per if places.ndim > 1 else 0], value, right) for i, value in enumerate(array.flat)
     ]

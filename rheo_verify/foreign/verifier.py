@@ -16,6 +16,7 @@ from rheo_verify.foreign.checking import Outcome, Way, check, guarded, settings_
 from rheo_verify.foreign.judging import Breach, extended, row_of, target_law, verifier_breaches
 from rheo_verify.foreign.reports import CheckReport
 from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.signatures import check_call
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.models.model import Context
 from rheo_verify.probability.chance import Chance
@@ -51,7 +52,7 @@ class VerifierTrial:
                         breaches.append(Breach("RV410", f"{name} was changed in place (drafts {tokens})"))
             return (None if breaches and breaches[0].code == "RV406" else emitted), tuple(breaches)
 
-        return guarded(self.door, chance, lambda: self.code.fresh()(*given), read, f"drafts {tokens}: ")
+        return guarded(self.door, chance, lambda: self.code.fresh()(*given), read, "verifier", f"drafts {tokens}: ")
 
     def _inputs(self, tokens: tuple[int, ...]) -> tuple[Any, Any, Any]:
         found = self.inputs.get(tokens)
@@ -125,6 +126,7 @@ def check_verifier(
     and walks through its path `path`, e.g. ``1.0``.
     Raises `Refused` RV402, RV403 where a random value has no exact answer, `MisuseError` RV404 where it escapes.
     """
+    check_call(code, "verifier")
     scope = scope or Scope()
     maker = Maker(arrays, logits, dtype)
     way = Way(

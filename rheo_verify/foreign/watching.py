@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Protocol
 
+from rheo_verify.errors import InputError
 from rheo_verify.foreign import lazy_arrays
 from rheo_verify.foreign.lazy import Lazy
 from rheo_verify.foreign.noise import Noise
@@ -112,7 +113,7 @@ class Watch(ReplayChance):
 
     def choose(self, weights: Sequence[Any]) -> int:
         """See `Chance`."""
-        before, index = self.probability, super().choose(weights)
+        before, index = self.probability, self._follow(weights)
         if not self.quiet:
             line = user_line() if self.inside else ""
             self._used(line)
@@ -123,12 +124,22 @@ class Watch(ReplayChance):
     def flip(self, yes: Any, no: Any) -> bool:
         """See `Chance`."""
         before = self.probability
-        below = super().choose((yes, no)) == 0
+        below = self._follow((yes, no)) == 0
         if not self.quiet:
             threshold = normalised((yes, no))[0]
             probability = self.probability / before
             self.events.append(Tested(None, threshold, ZERO, ONE, below, probability, user_line()))
         return below
+
+    def _follow(self, weights: Sequence[Any]) -> int:
+        """See `ReplayChance.choose`; where the path leaves the tree the line is named."""
+        try:
+            return super().choose(weights)
+        except InputError as error:
+            if error.code != "RV109":
+                raise
+            place = f"at {user_line()}" if self.inside else f"at draft {self.position + 1}"
+            raise InputError("RV109", f"{error.message} ({place})") from None
 
     def _used(self, line: str) -> None:
         used = _row_in_use(line)

@@ -10,6 +10,7 @@ from rheo_verify.foreign.coins import check_coins
 from rheo_verify.foreign.decoder import DecoderScope, check_decoder
 from rheo_verify.foreign.processing import PROCESSING, Processing
 from rheo_verify.foreign.reports import CheckReport
+from rheo_verify.foreign.rerunning import mended
 from rheo_verify.foreign.sampler import check_sampler
 from rheo_verify.foreign.scope import Scope
 from rheo_verify.foreign.texts import report_text
@@ -87,8 +88,10 @@ def _assert(
         named = dict(options)
     again = session.replayed(way, code)
     if again is not None:
-        named |= {"case": again[0], "path": again[1]}
-    report = check(code, scope=scope, **named)
+        case, path = again
+        report = mended(lambda path: check(code, scope=scope, **named | {"case": case, "path": path}), path)
+    else:
+        report = check(code, scope=scope, **named)
     if report.verdict is not Verdict.VERIFIED:
         session.record(report, code, options | (shape or {}))
         raise NotLossless(report, session.where(code) if session.importable(code) else "")

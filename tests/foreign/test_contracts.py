@@ -17,7 +17,6 @@ from rheo_verify.foreign.decoder import DecoderScope, DecoderSetting, DecoderTri
 from rheo_verify.foreign.planted import check_planted
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.reports import CheckReport
-from rheo_verify.foreign.scope import Scope
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.verifier import check_verifier
 from rheo_verify.foreign.watching import watch, wrong_with
@@ -181,7 +180,7 @@ def test_an_exception_for_another_reason_stays_one() -> None:
     def code(target: Any, draft: Any, tokens: Any) -> Any:
         return [random.choices([], [])[0]] if tokens[0] else [*tokens, random.choices("abc", [1, 2])]
 
-    assert check_verifier(code, arrays="list", scope=Scope(random=0)).code == "RV405"
+    assert check_verifier(code, arrays="list", case=CASE).code == "RV405"
 
 
 def test_silent_use_of_what_is_no_distribution() -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from typing import Any
 
 import pytest
 
 from rheo_verify.checks.verdict import Verdict
+from rheo_verify.cli.main import run
 from rheo_verify.foreign.cases import Case, by_position, random_case
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.texts import report_text
 from rheo_verify.foreign.verifier import check_verifier
 from rheo_verify.probability.distributions import distribution
 
@@ -62,3 +66,36 @@ def test_speculative_sampling() -> None:
     report = check_verifier(speculative, logits=True, scope=Scope(vocab=2, denominator=2, random=2))
     assert report.verdict is Verdict.VERIFIED, report.findings
     assert {code for code, _ in report.warnings} == {"RV414"}  # its test is u <= p/q
+
+
+@pytest.mark.parametrize(
+    ("options", "processing"),
+    [
+        ({"assistant_ensemble_weight": 0.5}, Processing()),
+        ({"assistant_ensemble_weight": 0.5, "num_assistant_tokens": 1}, Processing(temperature=0.5)),
+    ],
+)
+def test_a_finding_comes_with_a_command_that_shows_it_again(
+    options: dict[str, Any], processing: Processing, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = check(CASE, options=options, processing=processing)
+    text = report_text(report)
+    [command] = re.findall(r"^  again +python -m rheo_verify (.*)$", text, re.MULTILINE)
+    assert run(shlex.split(command)) == 1
+    again = capsys.readouterr().out
+    assert again.startswith(text.rstrip())
+    assert re.search(r"^path \S+, probability", again, re.MULTILINE)
+    assert "utils.py:" in again  # the line of transformers that asked
+    assert run(shlex.split(re.sub(r":[^:]*$", ":9.9", command))) == 2
+    assert "choice 1 of the path is 9" in capsys.readouterr().err
+
+
+def test_options_that_no_command_can_give_have_no_command() -> None:
+    class Nothing(transformers.LogitsProcessor):  # type: ignore[misc,name-defined]
+        def __call__(self, input_ids: Any, scores: Any) -> Any:
+            return torch.zeros_like(scores)
+
+    options = {"logits_processor": transformers.LogitsProcessorList([Nothing()])}
+    report = check(CASE, assistant=False, options=options)
+    assert report.verdict is Verdict.REFUTED
+    assert "again" not in report_text(report)

@@ -197,3 +197,23 @@ def test_everything_is_put_back() -> None:
     assert ([getattr(random, name) for name in names], math.log, random.Random.random, captured) == before
     assert random.getstate() == state
     assert isinstance(random.random(), float)
+
+
+def test_functions_keep_their_names_while_they_are_answered() -> None:
+    """mpmath, imported inside code under test, copies the name of `math.log`."""
+    import math
+
+    def names() -> tuple[str, ...]:
+        return math.log.__name__, math.exp.__name__, random.shuffle.__name__, random.choices.__name__
+
+    assert law(names) == {("log", "exp", "shuffle", "choices"): 1}
+
+
+def test_names_of_temporary_files_are_no_part_of_a_law() -> None:
+    """Tqdm makes a lock, named at random, the first time only: neither is asked of the enumeration."""
+    import tempfile
+
+    def call() -> int:
+        return len(next(tempfile._RandomNameSequence()))  # type: ignore[attr-defined]
+
+    assert law(call) == {8: 1}

@@ -83,7 +83,7 @@ def test_all_rows_at_once() -> None:
 
 def test_short_output_and_exceptions_are_findings() -> None:
     assert check_decoder(lambda t, d, p, n: [0], arrays="list", scope=SMALL).code == "RV406"
-    assert check_decoder(lambda t, d, p, n: 1 / 0, arrays="list", scope=SMALL).code == "RV405"
+    assert check_decoder(lambda t, d, p, n: [0] * n if t(p)[0] else 1 / 0, arrays="list", scope=SMALL).code == "RV405"
     with pytest.raises(InputError):
         check_decoder(lambda t, d, p, n: [0], arrays="list", scope=DecoderScope(length=1))
 

@@ -136,7 +136,10 @@ def test_verdicts(strata: Strata) -> None:
     wrong = check_strata(one_coin, strata=strata, arrays="list", scope=SCOPE)
     assert wrong.verdict is Verdict.REFUTED
     assert wrong.code == "RV401"
-    assert check_strata(lambda p, q, x, u: 1 / 0, strata=strata, arrays="list", scope=SCOPE).code == "RV405"
+    assert (
+        check_strata(lambda p, q, x, u: [1] if p[0][1] else 1 / 0, strata=strata, arrays="list", scope=SCOPE).code
+        == "RV405"
+    )
 
 
 def biased(target: Any, draft: Any, tokens: Any, uniforms: Any) -> Any:

@@ -326,3 +326,50 @@ def test_a_limit_leaves_no_older_page_in_place(
     assert "INCONCLUSIVE" in written
     assert "the time limit was reached" in written
     assert "VERIFIED" not in written
+
+
+FOREIGN = """
+import math, random
+
+def sample(row):
+    return random.choices(range(len(row)), [math.exp(x) for x in row])[0]
+
+def coins(target, draft, tokens, uniforms):
+    return [int(uniforms[0] < 0.5)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("way", "flags", "hint", "inside"),
+    [
+        ("sampler", ["--temperature", "0.5"], "compare what is cut", "mine.py:5"),
+        ("coins", [], "which coin each of them reads", "in [0, 0.5)"),
+        ("coins", ["--strata", "4"], "which coin each of them reads", "has no paths"),
+    ],
+)
+def test_every_way_in_shows_its_counterexample(
+    way: str, flags: list[str], hint: str, inside: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, page = tmp_path / "mine.py", tmp_path / "page.html"
+    code.write_text(FOREIGN)
+    name = "sample" if way == "sampler" else "coins"
+    command = ["check", f"{code}:{name}", "--as", way, "--arrays", "list", *flags]
+    assert run([*command, "--json", "--html", str(page)]) == 1
+    found = json.loads(capsys.readouterr().out)["findings"]
+    law = next(it for it in found if it["code"] == "RV401")
+    root = read(page)
+    [main] = root.all("main")
+    assert [it["again"] in main.text for it in found] == [True] * len(found)
+    assert hint in main.text
+    assert inside in main.text
+    for difference in law["differences"]:
+        assert difference["expected"] in main.text
+    if "--strata" in flags:
+        assert "points evaluated" in root.text
+        return
+    rows = list(root.all("section", id="paths")[0].all("tbody")[0].children)
+    assert sum(float(row.children[1].attributes["data-value"]) for row in rows) == pytest.approx(1)
+    tables = root.all("section", id="counterexample" if way == "sampler" else "law")[0].all("table")
+    tokens = [row for table in tables for row in table.all("tbody")[0].children if row.all("td")]
+    assert len(tokens) >= 2
+    assert any(row.attributes.get("class") == "differs" for row in tokens)

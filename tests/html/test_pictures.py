@@ -26,7 +26,7 @@ from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.tree import Node
 from rheo_verify.foreign.cases import by_position
 from rheo_verify.foreign.judging import extended, row_of
-from rheo_verify.foreign.paths import verifier_paths
+from rheo_verify.foreign.paths import seen
 from rheo_verify.foreign.verifier import check_verifier
 from rheo_verify.models.model import Model, context_free, token_names
 from rheo_verify.models.random_tables import random_model
@@ -311,7 +311,7 @@ def test_paths_of_a_case_add_up_to_its_law(seed: int) -> None:
 
     model = random_model(2, seed)
     case = by_position([model.target(()), model.target((0,))], [model.draft(())])
-    paths = verifier_paths(verify, case, arrays="list")
+    paths = seen(verify, "verifier", case, arrays="list").paths
     assert sum(path.probability for path in paths) == 1
     assert [path.probability for path in paths] == sorted((path.probability for path in paths), reverse=True)
     law: dict[tuple[int, ...], Any] = {}

@@ -12,16 +12,17 @@ from rheo_verify.report.html.numbers import number
 
 @dataclass(frozen=True)
 class Pair:
-    """One row: what it is about, and two probabilities."""
+    """One row: what it is about, and two probabilities; they differ if they are further apart than `rounding`."""
 
     label: Markup
     expected: Any
     found: Any
+    rounding: float = 0.0
 
     @property
     def differs(self) -> bool:
-        """Whether the two are not exactly equal."""
-        return bool(self.expected != self.found)
+        """Whether the two are not equal, up to rounding."""
+        return bool(abs(self.expected - self.found) > self.rounding)
 
 
 def compared(

@@ -7,10 +7,10 @@ from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.foreign import texts
-from rheo_verify.foreign.paths import Question, SeenPath
-from rheo_verify.foreign.recipes import WAYS
+from rheo_verify.foreign.paths import Question, Seen, SeenPath
 from rheo_verify.foreign.reports import CheckReport, Difference, Finding
-from rheo_verify.probability.rationals import decimal
+from rheo_verify.probability.laws import Law, collect
+from rheo_verify.probability.rationals import ONE, ZERO, decimal
 from rheo_verify.report.html.bars import Pair, compared
 from rheo_verify.report.html.markup import Inside, Markup, escape, join, tag
 from rheo_verify.report.html.numbers import number
@@ -18,24 +18,33 @@ from rheo_verify.report.html.page import Part, banner, code, facts, page
 from rheo_verify.report.html.tables import Cell, table
 from rheo_verify.report.text import count
 
+CALLS = "random calls and their answers"
 MOST_ROWS, MOST_PATHS, MOST_ANSWERS = 24, 60, 12
 SENTENCES = {
     Verdict.VERIFIED: "lossless on everything in the scope",
     Verdict.INCONCLUSIVE: "a limit ended the check before the end of its scope",
 }
+SAMPLER = "the law that it claims, on everything in the scope"
 
 
-def to_html(report: CheckReport, paths: Sequence[SeenPath], found_at: str, command: str) -> str:
-    """One self-contained page. `paths`: those of the first finding's case; `found_at`: ``MODULE:NAME`` of the code."""
+def to_html(report: CheckReport, seen: Seen | None, found_at: str, command: str) -> str:
+    """One self-contained page. `seen`: the first finding's case from inside; `found_at`: ``MODULE:NAME``."""
     first = report.findings[0] if report.findings else None
-    sentence = f"{first.code}: {first.message}" if first else SENTENCES[report.verdict]
+    good = report.verdict is Verdict.VERIFIED and report.way == "sampler"
+    sentence = f"{first.code}: {first.message}" if first else SAMPLER if good else SENTENCES[report.verdict]
     head = banner(report.verdict, sentence, "rheo_verify check", join(report.way, " ", tag("b", report.name)))
     head.append(facts(_facts(report)))
     parts = []
     if first is not None:
-        parts.append(Part("counterexample", "The smallest counterexample", _finding(report, first, found_at)))
-        if paths:
-            parts.append(Part("paths", "Its paths", _paths(report, paths)))
+        one = seen is not None and max(map(len, seen.expected)) == 1
+        shown = _finding(report, first, found_at, tokens(seen, report.threshold) if seen is not None and one else None)
+        parts.append(Part("counterexample", "The smallest counterexample", shown))
+        if seen is not None:
+            if not one:
+                parts.append(Part("law", "Expected against found, token by token", tokens(seen, report.threshold)))
+            parts.append(Part("paths", "Its paths", _paths(report, seen)))
+        elif report.way == texts.INTEGRATED:
+            parts.append(Part("paths", "Its paths", [tag("p", "What is integrated is a volume, and has no paths.")]))
         others = [
             [tag("h3", f"{it.code}: {it.message}"), *_finding(report, it, found_at)] for it in report.findings[1:]
         ]
@@ -51,30 +60,35 @@ def to_html(report: CheckReport, paths: Sequence[SeenPath], found_at: str, comma
 def _facts(report: CheckReport) -> list[tuple[str, Inside]]:
     return [
         ("Scope", report.scope),
-        ("Counts", f"{count(report.cases, 'case')}, {count(report.paths, 'path')}, each enumerated exactly"),
-        ("Threshold", f"total variation {report.threshold:g} (rounding of the code's own arithmetic)"),
+        ("Counts", texts.counts(report)),
+        ("Threshold", texts.threshold(report)),
         ("Not said", report.not_covered),
     ]
 
 
 def done(report: CheckReport) -> str:
     """What was done, in a sentence or two."""
-    return (
-        f"The code ran {count(report.paths, 'time')}, once for every way its random calls can be answered, on "
-        f"{count(report.cases, 'case')}. On each, the law of what it emits was compared with the target's."
-    )
+    once = {"coins": "once in every box of its coins", texts.INTEGRATED: "at points spread over its coins"}
+    how = once.get(report.way, "once for every way its random calls can be answered")
+    law = "the processed row" if report.way == "sampler" else "the target's"
+    ran = f"The code ran {count(report.paths, 'time')}, {how}, on {count(report.cases, 'case')}."
+    return f"{ran} On each, the law of what it emits was compared with {law}."
 
 
-def _finding(report: CheckReport, finding: Finding, found_at: str) -> list[Inside]:
+def _finding(report: CheckReport, finding: Finding, found_at: str, law: Sequence[Inside] | None = None) -> list[Inside]:
+    """One finding; `law` takes the place of the outputs that differ."""
     parts: list[Inside] = []
-    if finding.code in texts.HINTS:
-        parts.append(tag("p", tag("b", "Hint: "), texts.HINTS[finding.code], "."))
+    hint = texts.hint(report, finding.code)
+    if hint:
+        parts.append(tag("p", tag("b", "Hint: "), hint, "."))
     if finding.total_variation is None:
         parts.append(tag("p", "It happens with probability ", number(finding.probability), "."))
-    if finding.differences:
+    if law is not None:
+        parts += law
+    elif finding.differences:
         parts.append(differences(finding))
     parts.append(_case(finding))
-    if found_at and report.way in WAYS:
+    if found_at and texts.replayed(report):
         parts += [
             tag("p", "This case again, a path of it step by step:", class_="label"),
             code(texts.again(report, finding, found_at)),
@@ -106,20 +120,48 @@ def _places(rows: Any) -> list[tuple[str, Sequence[str]]]:
     return [(f"position {place}", row) for place, row in enumerate(rows)]
 
 
-def _paths(report: CheckReport, paths: Sequence[SeenPath]) -> list[Inside]:
+def tokens(seen: Seen, threshold: float) -> list[Inside]:
+    """For each position a table: how probable each token should be there, and how probable it is.
+
+    What differs by no more than `threshold` is not marked.
+    """
+    length, parts = max(map(len, seen.expected)), list[Inside]()
+    for place in range(length):
+        expected, found = _at(seen.expected, place), _at(seen.found, place)
+        pairs = [
+            Pair(escape(str(token)), expected.get(token, ZERO), found.get(token, ZERO), threshold)
+            for token in sorted(expected.keys() | found.keys())
+        ]
+        where = f"Token {place + 1} of {length}, whatever the others are." if length > 1 else "The token."
+        parts.append(compared(pairs, "token", where))
+    missing = ONE - sum(seen.found.values(), ZERO)
+    if not seen.whole:
+        parts.append(tag("p", f"Of the first {count(len(seen.paths), 'path')} alone: there are more."))
+    elif missing > 0:
+        parts.append(tag("p", "With probability ", number(missing), " nothing that can be read is emitted."))
+    return parts
+
+
+def _at(law: Law[tuple[int, ...]], place: int) -> Law[int]:
+    return collect((outcome[place], mass) for outcome, mass in law.items() if len(outcome) > place)
+
+
+def _paths(report: CheckReport, seen: Seen) -> list[Inside]:
+    paths = seen.paths
     shown = paths[:MOST_PATHS]
     wrong = [it for finding in report.findings for it in finding.differences]
     rows = [_path(wrong, place, path) for place, path in enumerate(shown, 1)]
     left = len(paths) - len(shown)
-    caption = "Every way this run can go, most probable first" + (f"; {left} more are left out." if left > 0 else ".")
-    heads = ("path", "probability", "emitted", "remark", "random calls and their answers")
+    every = "Every box of the coins with one output" if report.way == "coins" else "Every way this run can go"
+    caption = f"{every}, most probable first" + (f"; {left:,} more are left out." if left > 0 else ".")
+    heads = ("path", "probability", "emitted", "remark", "drafts and coins" if report.way == "coins" else CALLS)
     return [table(heads, rows, caption, sortable=True)]
 
 
 def _path(wrong: Sequence[Difference], place: int, path: SeenPath) -> list[Any]:
     emitted = "could not be read" if path.emitted is None else _tokens(path.emitted)
     questions = tag("ol", *(tag("li", _question(it)) for it in path.questions), class_="questions")
-    summary = " ".join(str(it.answer) for it in path.questions) or "none"
+    summary = " ".join(it.said or str(it.answer) for it in path.questions) or "none"
     return [
         Cell(str(place), place),
         Cell(number(path.probability), float(path.probability), number=True),
@@ -142,6 +184,9 @@ def _remark(wrong: Sequence[Difference], path: SeenPath) -> Inside:
 
 
 def _question(question: Question) -> Markup:
+    if question.said:
+        share = decimal(question.law[0], 4).rstrip("0").rstrip(".")
+        return join(tag("code", question.place), ": ", tag("b", question.said), f", {share} of its range")
     answers = ", ".join(decimal(p, 4).rstrip("0").rstrip(".") for p in question.law[:MOST_ANSWERS])
     more = ", …" if len(question.law) > MOST_ANSWERS else ""
     return join(tag("code", question.place), ": ", tag("b", str(question.answer)), f" of ({answers}{more})")
@@ -152,5 +197,5 @@ def _tokens(tokens: Sequence[int]) -> Markup:
 
 
 def _warnings(report: CheckReport) -> Markup:
-    rows = [tag("li", tag("b", name), f": {remark}. {texts.HINTS.get(name, '')}") for name, remark in report.warnings]
+    rows = [tag("li", tag("b", name), f": {remark}. {texts.hint(report, name)}") for name, remark in report.warnings]
     return tag("ul", *rows)
