@@ -233,7 +233,7 @@ def test_a_comparison_that_a_limit_ends_keeps_what_is_finished(capsys, monkeypat
 
     clock = Clock()
     monkeypatch.setattr("rheo_verify.limits.time", clock)
-    monkeypatch.setattr("rheo_verify.cli.acceptance.time", Clock())
+    monkeypatch.setattr("rheo_verify.cli.settings.time", Clock())
     assert run(["acceptance", "compare", "--temperatures", "1", "--time-limit", "1000000", "--json"]) == 0
     whole = json.loads(capsys.readouterr().out)
     assert whole["unfinished"] is None

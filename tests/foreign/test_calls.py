@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import random
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -149,12 +151,18 @@ def test_coins_beside_those_that_are_handed_over_are_caught() -> None:
         CHECKS["coins"](verify)
 
 
-def test_coins_have_a_limit_of_time_within_a_case() -> None:
+def test_coins_have_a_limit_of_time_within_a_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    points: list[float] = []
+
     def verify(target: Any, draft: Any, tokens: Any, uniforms: Any) -> Any:
+        points.append(uniforms[0])
         return [int(uniforms[0] * 3**25) % 2]
 
-    report = check_coins(verify, arrays="list", scope=Scope(vocab=2, denominator=2, random=0, seconds=0.3))
+    clock = itertools.count()
+    monkeypatch.setattr("rheo_verify.foreign.coins.time", types.SimpleNamespace(monotonic=lambda: float(next(clock))))
+    report = check_coins(verify, arrays="list", scope=Scope(vocab=2, denominator=2, random=0, seconds=60))
     assert report.verdict is Verdict.INCONCLUSIVE
+    assert len(set(points)) == 60
 
 
 def test_code_that_raises_on_all_small_cases_but_not_on_others_is_refuted() -> None:
