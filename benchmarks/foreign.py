@@ -75,7 +75,7 @@ def per_path(arrays: str, verifier: Callable[..., Any]) -> tuple[float, float, f
     """Microseconds per path: bare, answered, whole check."""
     rows = [[tuple(ratio(x, 8) for x in row) for row in table] for table in (P, Q)]
     case, maker = by_position(*rows), Maker(arrays)
-    inputs = VerifierTrial(None, None, case, maker)._inputs  # type: ignore[arg-type]
+    trial = VerifierTrial(None, None, case, maker)  # type: ignore[arg-type]
     drafts = [(a, b) for a in range(3) for b in range(3)]
     weight = {d: float(case.draft[()][d[0]] * case.draft[d[:1]][d[1]]) for d in drafts}
     bare: dict[Any, tuple[float, float]] = {}
@@ -83,7 +83,7 @@ def per_path(arrays: str, verifier: Callable[..., Any]) -> tuple[float, float, f
     whole: dict[Any, tuple[float, float]] = {}
     for _ in range(ROUNDS):
         for d in drafts:
-            given = inputs(d)
+            given = [array for array, _ in trial._inputs(d)]
             started = time.process_time()
             for _ in range(40):
                 verifier(*given)
@@ -91,7 +91,7 @@ def per_path(arrays: str, verifier: Callable[..., Any]) -> tuple[float, float, f
             bare[d] = (min(spent, bare.get(d, (spent, 0.0))[0]), weight[d])
         with answering(verifier) as door:
             for d, best in zip(drafts, answered, strict=True):
-                given = inputs(d)
+                given = [array for array, _ in trial._inputs(d)]
                 timed_paths(lambda chance, g=given: door.run(chance, lambda: verifier(*g)), best, lambda path: None)
         with answering(verifier) as door:
             tally = Tally()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rheo_verify.errors import CannotRun, InputError
@@ -100,11 +100,15 @@ class Maker:
 
     def copy(self, array: Any) -> Any:
         """A copy that shares nothing."""
+        return self.copier(array)()
+
+    def copier(self, array: Any) -> Callable[[], Any]:
+        """What copies `array`, again and again."""
         if self.kind == "torch":
-            return array.clone()
+            return array.clone  # type: ignore[no-any-return]
         if self.kind == "numpy":
-            return array.copy()
-        return [list(row) if isinstance(row, list) else row for row in array]
+            return array.copy  # type: ignore[no-any-return]
+        return lambda: [list(row) if isinstance(row, list) else row for row in array]
 
     def same(self, left: Any, right: Any) -> bool:
         """Whether two arrays hold the same numbers."""

@@ -31,7 +31,7 @@ class VerifierTrial:
 
     def __init__(self, door: Answering, code: Rebuilder, case: Case, maker: Maker, in_place: bool = False) -> None:
         self.door, self.code, self.case, self.maker, self.in_place = door, code, case, maker, in_place
-        self.inputs: dict[tuple[int, ...], tuple[Any, Any, Any]] = {}
+        self.inputs: dict[tuple[int, ...], tuple[tuple[Any, Callable[[], Any]], ...]] = {}
 
     def run(self, chance: Chance) -> Outcome:
         """Draft, verify, and read what was emitted."""
@@ -40,27 +40,29 @@ class VerifierTrial:
         for _ in range(case.drafts):
             tokens = (*tokens, chance.choose(case.draft[tokens]))
         originals = self._inputs(tokens)
-        given = [self.maker.copy(array) for array in originals]
+        given = [copied() for _, copied in originals]
 
         def read(returned: Any) -> Outcome:
             emitted, count = read_tokens(returned)
             breaches = verifier_breaches(case, tokens, emitted, count)
             if not self.in_place:
                 same = self.maker.same
-                for name, now, before in zip(_INPUTS, given, originals, strict=True):
-                    if not same(now, before):
-                        breaches.append(Breach("RV410", f"{name} was changed in place (drafts {tokens})"))
+                for place, now in enumerate(given):
+                    if not same(now, originals[place][0]):
+                        breaches.append(Breach("RV410", f"{_INPUTS[place]} was changed in place (drafts {tokens})"))
             return (None if breaches and breaches[0].code == "RV406" else emitted), tuple(breaches)
 
         return guarded(self.door, chance, lambda: self.code.fresh()(*given), read, "verifier", f"drafts {tokens}: ")
 
-    def _inputs(self, tokens: tuple[int, ...]) -> tuple[Any, Any, Any]:
+    def _inputs(self, tokens: tuple[int, ...]) -> tuple[tuple[Any, Callable[[], Any]], ...]:
+        """Target, draft and tokens, each with what copies it."""
         found = self.inputs.get(tokens)
         if found is None:
             case = self.case
             target = self.maker.rows([case.target[tokens[:i]] for i in range(case.drafts + 1)])
             draft = self.maker.rows([case.draft[tokens[:i]] for i in range(case.drafts)])
-            found = self.inputs[tokens] = (target, draft, self.maker.tokens(tokens))
+            arrays = (target, draft, self.maker.tokens(tokens))
+            found = self.inputs[tokens] = tuple((array, self.maker.copier(array)) for array in arrays)
         return found
 
     def expected(self) -> Law[tuple[int, ...]]:
