@@ -159,19 +159,12 @@ def _seen(code: Any, report: Any, args: argparse.Namespace, options: dict[str, A
 def read_case_argument(written: str) -> Any:
     """The case that ``--case`` gives: JSON, or the name of a file of it. Raises `InputError` RV120, RV104."""
     from rheo_verify.foreign.cases import parse_case
+    from rheo_verify.models.table_file import read_file
 
-    if not written.strip():
-        raise InputError("RV104", "--case is empty: give a case as --json prints it, or a file of one")
-    if written.lstrip()[0] in "{[":
+    if written.lstrip()[:1] in ("{", "["):
         return parse_case(written)
     try:
-        with open(written, encoding="utf-8") as file:
-            content = file.read()
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        why = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise InputError(
-            "RV120", f"--case {written}: cannot be read ({why}), and a case itself begins with {{"
-        ) from None
-    if not content.strip():
-        raise InputError("RV104", f"--case {written}: the file is empty")
-    return parse_case(content)
+        content = read_file(written, "RV120")
+    except InputError as error:
+        raise InputError("RV120", f"--case {error.message}, and a case itself begins with {{") from None
+    return parse_case(content, f"--case {written}")

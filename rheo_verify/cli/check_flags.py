@@ -37,7 +37,7 @@ EXCLUDES = (
     ),
     ("path", ("html", "certificate"), "a page and a certificate are of one check, and not of one path"),
 )
-_ALWAYS = {"command", "command_line", "run", "quiet", "verbose", "planted"}
+_ALWAYS = {"command", "quiet", "verbose", "planted"}
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -101,10 +101,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def refuse_idle_flags(args: argparse.Namespace) -> None:
     """Raises `InputError` RV106 where a flag means nothing to the way in, or beside the others."""
-    given = [name for name, value in vars(args).items() if value is not None and value is not False]
-    for name in given:
-        if vars(args)[name] == "" and name not in ("html", "checkpoint", "scheduler"):
-            raise InputError("RV106", f"{_flag(name)} is empty: it needs a value, or leave it out")
+    given = args.given
     if "planted" in given:
         others = [name for name in given if name not in _ALWAYS]
         if others:

@@ -16,6 +16,7 @@ from typing import Any
 from rheo_verify.errors import InputError
 from rheo_verify.models.model import Context
 from rheo_verify.models.random_tables import random_model
+from rheo_verify.models.table_file import parse_json
 from rheo_verify.probability.distributions import Row, one_hot
 from rheo_verify.probability.rationals import ratio, text
 
@@ -144,25 +145,10 @@ def check_case(case: Case, way: str) -> None:
         raise InputError("RV104", f"a case of a {way} has {needs}")
 
 
-def parse_case(written: str) -> Case:
+def parse_case(written: str | bytes, source: str = "the case") -> Case:
     """A case from JSON. Raises `InputError` RV104, RV101, RV102."""
-    try:
-        data = json.loads(written, object_pairs_hook=_once)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise InputError("RV104", f"the case is no JSON: it cannot be read from {where} on") from None
-    except (RecursionError, ValueError):
-        raise InputError("RV104", "the case is no JSON that can be read: too deep, or a number too long") from None
-    return read_case(data)
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise InputError("RV104", f"the case names {json.dumps(name)} twice")
-        found[name] = value
-    return found
+    content = written.encode(errors="surrogatepass") if isinstance(written, str) else written
+    return read_case(parse_json(content, source, "RV104"))
 
 
 def by_position(target: list[Row], draft: list[Row]) -> Case:

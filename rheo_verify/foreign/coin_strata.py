@@ -6,23 +6,24 @@ whatever happens inside the cells. VERIFIED: deviation and bound together are at
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
-from rheo_verify.errors import InputError
+from rheo_verify.errors import InputError, LimitReached
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
 from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.checking import raised_always, settings_of
 from rheo_verify.foreign.coins import Outcome, drafts_of, one_point
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
 from rheo_verify.foreign.progress import followed
-from rheo_verify.foreign.refusal import raised, raised_at
+from rheo_verify.foreign.refusal import raised
 from rheo_verify.foreign.reports import THRESHOLDS, CheckReport, Finding
 from rheo_verify.foreign.scope import Scope
-from rheo_verify.foreign.signatures import check_call, not_taken
+from rheo_verify.foreign.signatures import check_call
 from rheo_verify.foreign.strata import Evaluate, Integral, Point, by_corners, by_middles
 from rheo_verify.foreign.verifier import cases_of
 from rheo_verify.probability.laws import law_total_variation
@@ -103,14 +104,19 @@ def check_strata(
     worst, found, warnings = ZERO, list[Finding](), dict[str, str]()
 
     def judged(each: Case) -> tuple[list[Finding], int]:
-        return _judge(code, each, maker, batched, strata, coins or each.drafts + 1, within, rounding).found, 0
+        return judge(each).found, 0
 
+    def judge(each: Case) -> _Judged:
+        return _judge(code, each, maker, batched, strata, coins or each.drafts + 1, within, rounding, until)
+
+    until = started + scope.seconds
     cases = iter(followed(cases_of(scope), "cases") if case is None else [case])
     for each in cases:
-        if time.monotonic() - started > scope.seconds:
+        try:
+            answer = judge(each)
+        except LimitReached:
             late = True
             break
-        answer = _judge(code, each, maker, batched, strata, coins or each.drafts + 1, within, rounding)
         done, runs, worst = done + 1, runs + answer.evaluations, max(worst, answer.bound)
         if answer.contradiction is not None:
             warnings[f"{strata.text()}: {answer.contradiction}"] = "RV422"
@@ -118,7 +124,7 @@ def check_strata(
         if answer.found:
             found = answer.found
             if done == 1 and case is None:
-                raised_always(found, cases, judged)
+                raised_always(found, cases, judged, until)
             break
         if answer.deviation + answer.bound > within:
             open_cases += 1
@@ -166,10 +172,11 @@ def _judge(
     coins: int,
     within: float,
     rounding: float,
+    until: float,
 ) -> _Judged:
     all_of, sure, bound, evaluations = Tally(), Tally(), ZERO, 0
     for tokens, weight in drafts_of(case):
-        evaluate = evaluator(code, case, tokens, maker, batched)
+        evaluate = evaluator(code, case, tokens, maker, batched, until)
         integral = strata.integral(evaluate, coins, within / 4, maker.dtype)
         evaluations, bound = evaluations + integral.evaluations, bound + weight * integral.bound
         if integral.contradiction is not None:
@@ -190,25 +197,33 @@ def _judge(
 
 
 def evaluator(
-    code: Callable[..., Any], case: Case, tokens: tuple[int, ...], maker: Maker, batched: bool
+    code: Callable[..., Any],
+    case: Case,
+    tokens: tuple[int, ...],
+    maker: Maker,
+    batched: bool,
+    until: float = math.inf,
 ) -> Callable[[list[Point]], list[Outcome]]:
-    """The code on one case and drafts as a function of many points: one call each, or batches of them."""
+    """The code on one case and drafts as a function of many points: one call each, or batches of them.
+
+    Raises `LimitReached` RV201 after `until`, in seconds of `time.monotonic()`.
+    """
     if not batched:
-        function = one_point(code, case, tokens, maker)
+        function = one_point(code, case, tokens, maker, until)
         return lambda points: [function(point) for point in points]
     target = maker.rows([case.target[tokens[:i]] for i in range(case.drafts + 1)])
     draft = maker.rows([case.draft[tokens[:i]] for i in range(case.drafts)])
     drafted = maker.tokens(tokens)
 
     def batch(points: Sequence[Point]) -> list[Outcome]:
+        if time.monotonic() > until:
+            raise LimitReached("RV201", "the time limit was reached")
         given = [maker.repeated(array, len(points)) for array in (target, draft, drafted)]
         try:
             rows = _rows(code(*given, maker.numbers(points)), len(points))
         except Unreadable as error:
             return [(None, (Breach("RV406", str(error)),))] * len(points)
         except Exception as error:  # the code under test may raise anything
-            if isinstance(error, TypeError) and raised_at(error) is None:
-                raise not_taken("coins", error) from None
             return [(None, (Breach("RV405", f"drafts {tokens}: {raised(error)}"),))] * len(points)
         return [_read(case, tokens, row) for row in rows]
 

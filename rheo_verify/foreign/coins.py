@@ -20,10 +20,10 @@ from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.checking import Judged, Way, report, search, settings_of
 from rheo_verify.foreign.forms import exact_float
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
-from rheo_verify.foreign.refusal import raised, raised_at
+from rheo_verify.foreign.refusal import raised
 from rheo_verify.foreign.reports import THRESHOLDS, CheckReport
 from rheo_verify.foreign.scope import Scope
-from rheo_verify.foreign.signatures import check_call, not_taken
+from rheo_verify.foreign.signatures import check_call
 from rheo_verify.foreign.texts import both
 from rheo_verify.foreign.verifier import cases_of
 from rheo_verify.probability.rationals import ONE, Rational
@@ -245,8 +245,6 @@ def _run(
     except Unreadable as error:
         return None, (Breach("RV406", str(error)),)
     except Exception as error:  # the code under test may raise anything
-        if isinstance(error, TypeError) and raised_at(error) is None:
-            raise not_taken("coins", error) from None
         return None, (Breach("RV405", f"drafts {tokens}: {raised(error)}"),)
     breaches = tuple(verifier_breaches(case, tokens, emitted, count))
     return (None if breaches and breaches[0].code == "RV406" else emitted), breaches

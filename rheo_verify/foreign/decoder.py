@@ -119,7 +119,7 @@ class DecoderTrial:
             return whole, (Breach("RV410", f"the prompt was changed in place: it is {given}"),) if changed else ()
 
         call = lambda: self.code.fresh()(self.target, self.draft, given, setting.length, **setting.options)  # noqa: E731
-        return guarded(self.door, chance, call, read, "decoder")
+        return guarded(self.door, chance, call, read)
 
     def _cut(self, tokens: tuple[int, ...]) -> tuple[int, ...]:
         length = self.setting.length

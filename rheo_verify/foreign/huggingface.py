@@ -46,15 +46,21 @@ def table_lm(row: Callable[[Context], Row], vocab: int) -> Any:
     return _CLASS(row, vocab)
 
 
-def _define() -> Any:
+def _installed() -> None:
+    """Raises `CannotRun` RV600 unless torch and transformers are."""
     try:
-        import torch
-
-        transformers: Any = importlib.import_module("transformers")
-        output: Any = importlib.import_module("transformers.modeling_outputs").CausalLMOutputWithPast
-    except ImportError as error:  # pragma: no cover - depends on the environment
+        importlib.import_module("torch")
+        importlib.import_module("transformers")
+    except ImportError as error:
         raise not_installed(error.name, "torch", "TableLM") from None
 
+
+def _define() -> Any:
+    _installed()
+    import torch
+
+    transformers: Any = importlib.import_module("transformers")
+    output: Any = importlib.import_module("transformers.modeling_outputs").CausalLMOutputWithPast
     cache_name = "cache" if "cache" in output.__dataclass_fields__ else "past_key_values"
 
     class TableConfig(transformers.PretrainedConfig):  # type: ignore[misc]
@@ -112,6 +118,7 @@ class GenerateTrial:
     def __init__(
         self, case: Case, length: int, assistant: bool, processing: Processing, options: dict[str, Any]
     ) -> None:
+        _installed()
         import torch
 
         self.door: Answering

@@ -11,7 +11,7 @@ from types import CodeType, FrameType
 
 from rheo_verify.errors import RheoVerifyError
 
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 _LIBRARIES = ("torch", "numpy", "random", "bisect", "contextlib", "functools", "statistics")
 
 

@@ -51,7 +51,7 @@ class SamplerTrial:
             changed = not self.maker.same(given, self.original)
             return (token,), (Breach("RV410", "the row was changed in place"),) if changed else ()
 
-        return guarded(self.door, chance, lambda: self.code.fresh()(given, **self.options), read, "sampler")
+        return guarded(self.door, chance, lambda: self.code.fresh()(given, **self.options), read)
 
     def expected(self) -> Law[tuple[int, ...]]:
         """The processed row."""

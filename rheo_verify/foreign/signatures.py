@@ -38,34 +38,36 @@ def check_call(code: Callable[..., Any], way: str, options: Mapping[str, Any] | 
             raise InputError("RV131", f"{called}, and objects of class {name} cannot be called")
     signature = _signature(code)
     why = None if signature is None else _misfit(signature, CALLS[way], options or {})
-    if why:
+    outer = _signature(code, through=False)  # of a wrapper (functools.wraps): what is really called
+    if why and (outer is None or _misfit(outer, CALLS[way], options or {})):
         raise InputError("RV131", f"{called}, but {name}{signature} does not take that: {why}")
 
 
-def not_taken(way: str, error: TypeError) -> InputError:
-    """What is raised where the call itself fails, of code that has no signature."""
-    said = str(error).partition("\n")[0]
-    return InputError(
-        "RV131", f"a {way} is called as f({', '.join(CALLS[way])}), and the code does not take that: {said}"
-    )
+def _signature(code: Any, through: bool = True) -> inspect.Signature | None:
+    """Without ``self``: of a class that of its objects' ``__call__``, of a torch module that of its ``forward``.
 
-
-def _signature(code: Any) -> inspect.Signature | None:
-    """Without ``self``: of a class that of its objects' ``__call__``, of a torch module that of its ``forward``."""
+    through: of what a wrapper wraps, where it says so.
+    """
     forward = getattr(code, "forward", None)
     if not isinstance(code, type):
-        found = _of(code)
-        return _of(forward) if forward is not None and _takes_anything(found) else found
-    found = _of(code.__call__, unbound=True)
-    return _of(forward, unbound=True) if forward is not None and _takes_anything(found) else found
+        unbound = isinstance(inspect.getattr_static(type(code), "__call__", None), (staticmethod, classmethod))
+        found = _of(code.__call__ if unbound else code, through)
+        return _of(forward, through) if forward is not None and _takes_anything(found) else found
+    found = _of_objects(code, "__call__", through)
+    return _of_objects(code, "forward", through) if forward is not None and _takes_anything(found) else found
 
 
-def _of(code: Any, unbound: bool = False) -> inspect.Signature | None:
+def _of(code: Any, through: bool = True) -> inspect.Signature | None:
     try:
-        found = inspect.signature(code)
+        return inspect.signature(code, follow_wrapped=through)
     except (ValueError, TypeError):
         return None
-    if not unbound:
+
+
+def _of_objects(built: type, name: str, through: bool) -> inspect.Signature | None:
+    """Of a method of the objects of a class: without ``self``, which static and class methods do not have."""
+    found = _of(getattr(built, name), through)
+    if found is None or isinstance(inspect.getattr_static(built, name), (staticmethod, classmethod)):
         return found
     parameters = list(found.parameters.values())
     positional = parameters and parameters[0].kind in (

@@ -52,7 +52,7 @@ class VerifierTrial:
                         breaches.append(Breach("RV410", f"{_INPUTS[place]} was changed in place (drafts {tokens})"))
             return (None if breaches and breaches[0].code == "RV406" else emitted), tuple(breaches)
 
-        return guarded(self.door, chance, lambda: self.code.fresh()(*given), read, "verifier", f"drafts {tokens}: ")
+        return guarded(self.door, chance, lambda: self.code.fresh()(*given), read, f"drafts {tokens}: ")
 
     def _inputs(self, tokens: tuple[int, ...]) -> tuple[tuple[Any, Callable[[], Any]], ...]:
         """Target, draft and tokens, each with what copies it."""

@@ -30,13 +30,13 @@ def load_model(path: str | Path) -> Model:
 
 def load_model_and_digest(path: str | Path) -> tuple[Model, str]:
     """The model and its file's `digest`, from one reading: a pipe can be read only once."""
-    content = _content(path, "RV103")
-    return model_from_data(_parsed(content, path, "RV103"), source=str(path)), digest(content)
+    content = read_file(path, "RV103")
+    return model_from_data(parse_json(content, path, "RV103"), source=str(path)), digest(content)
 
 
 def read_json(path: str | Path, code: str = "RV103") -> Any:
     """Read a JSON file strictly: at most 32 MB, UTF-8, no duplicate keys. Raises `InputError` with this code."""
-    return _parsed(_content(path, code), path, code)
+    return parse_json(read_file(path, code), path, code)
 
 
 def digest(content: bytes) -> str:
@@ -44,7 +44,8 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:8]
 
 
-def _content(path: str | Path, code: str) -> bytes:
+def read_file(path: str | Path, code: str = "RV103") -> bytes:
+    """What is in a file of at most 32 MB. Raises `InputError` with this code."""
     try:
         with open(path, "rb") as file:
             content = file.read(LARGEST_FILE + 1)
@@ -55,7 +56,8 @@ def _content(path: str | Path, code: str) -> bytes:
     return content
 
 
-def _parsed(content: bytes, path: str | Path, code: str) -> Any:
+def parse_json(content: bytes, path: str | Path, code: str) -> Any:
+    """Strictly: UTF-8, no duplicate keys. Raises `InputError` with this code, which names the source: `path`."""
     try:
         written = content.decode("utf-8-sig")
         return json.loads(written, object_pairs_hook=_no_duplicates, parse_int=integer)

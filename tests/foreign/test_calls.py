@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import random
 import types
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from rheo_verify.foreign.coins import check_coins
 from rheo_verify.foreign.decoder import DecoderScope, check_decoder
 from rheo_verify.foreign.sampler import check_sampler
 from rheo_verify.foreign.scope import Scope
-from rheo_verify.foreign.verifier import check_verifier
+from rheo_verify.foreign.verifier import cases_of, check_verifier
 
 SCOPE = Scope(vocab=2, denominator=2, random=4)
 CHECKS: dict[str, Callable[[Any], Any]] = {
@@ -56,6 +57,19 @@ class NeedsArguments:
         self.vocab = vocab
 
     def __call__(self, target: Any, draft: Any, tokens: Any) -> list[int]:
+        return [draw(target[0])]
+
+
+class Wrapped:
+    @staticmethod
+    @functools.wraps(too_few)
+    def verify(target: Any, draft: Any, tokens: Any) -> list[int]:
+        return [draw(target[0])]
+
+
+class Static:
+    @staticmethod
+    def __call__(target: Any, draft: Any, tokens: Any) -> list[int]:
         return [draw(target[0])]
 
 
@@ -104,9 +118,14 @@ def test_a_type_error_inside_is_the_codes_own() -> None:
     assert "test_calls.py:" in report.findings[0].message
 
 
+@pytest.mark.parametrize("code", [Wrapped.verify, Static, Static()])
+def test_what_is_called_counts_and_not_what_it_wraps(code: Any) -> None:
+    assert CHECKS["verifier"](code).verdict is Verdict.VERIFIED
+
+
 def test_code_without_a_signature() -> None:
-    with pytest.raises(InputError, match="RV131"):
-        CHECKS["verifier"](dict.fromkeys)
+    with pytest.raises(InputError, match="RV132"):
+        CHECKS["verifier"](getattr)
     assert CHECKS["sampler"](max).code == "RV406"  # it can be called: what it returns is no token
 
 
@@ -172,6 +191,14 @@ def test_code_that_raises_on_all_small_cases_but_not_on_others_is_refuted() -> N
     report = CHECKS["verifier"](verify)
     assert (report.verdict, report.code) == (Verdict.REFUTED, "RV405")
 
+    last = list(cases_of(SCOPE))[-1]
+
+    def returns_on_the_last(target: Any, draft: Any, tokens: Any) -> Any:
+        return [0] if list(target[0]) == [float(p) for p in last.target[()]] else 1 // 0
+
+    report = CHECKS["verifier"](returns_on_the_last)
+    assert (report.verdict, report.code) == (Verdict.REFUTED, "RV405")
+
     def sometimes(target: Any, draft: Any, tokens: Any) -> Any:
         return [draw(target[0])] if random.random() < 0.5 else 1 // 0
 
@@ -194,3 +221,15 @@ def test_on_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "--arrays" in said
     case = '{"target": [["1", "0"], ["1", "0"]], "draft": [["1", "0"]]}'
     assert run(["check", f"{file}:numpy_only", "--arrays", "list", "--case", case]) == 1  # of one case it is the answer
+
+
+def test_code_beside_this_package_is_the_users(tmp_path: Path) -> None:
+    from rheo_verify.foreign import refusal
+
+    place = refusal._HERE.rstrip(os.sep)
+    made = compile(
+        "error = None\ntry:\n    None + 1\nexcept TypeError as it:\n    error = it", f"{place}_mine/v.py", "exec"
+    )
+    names: dict[str, Any] = {}
+    exec(made, names)
+    assert refusal.raised_at(names["error"]) == "v.py:3"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from rheo_verify.cli.main import parser, run
 from rheo_verify.errors import InputError
 from rheo_verify.foreign.scope import Scope
 
+ROOT = Path(__file__).parents[2]
 CODE = """
 import random
 def verify(target, draft, tokens, uniforms=None):
@@ -138,7 +140,19 @@ def test_flags_that_need_or_exclude_others(code: str, capsys: Any) -> None:
 def test_a_folder_of_planted_faults_takes_no_other_flag(flags: list[str], code: str, capsys: Any) -> None:
     Path("planted").mkdir()
     said = refused(["check", "--planted", "planted", *flags], capsys)
-    assert (flags[0] if flags[0].startswith("-") else "MODULE:FUNCTION") in said
+    shown = flags[0] if flags[0].startswith("-") else "MODULE:FUNCTION"
+    assert f"prints a table: leave {shown} out\n" in said
+
+
+def test_a_folder_of_planted_faults_is_checked(tmp_path: Path, capsys: Any) -> None:
+    folder = ROOT / "toy_models" / "broken"
+    (tmp_path / "some").mkdir()
+    shutil.copy(folder / "residual_mass_falls_to_last_token.py", tmp_path / "some")
+    assert run(["check", "--planted", str(tmp_path / "some"), "--quiet"]) == 0
+    head, _, row = capsys.readouterr().out.splitlines()
+    assert head.startswith("| kind |")
+    assert row.startswith("| `residual_mass_falls_to_last_token` |")
+    assert "REFUTED RV413, RV401" in row
 
 
 @pytest.mark.parametrize("flag", ["--case", "--scope", "--path", "--planted", "--device"])
