@@ -31,6 +31,8 @@ class Answering:
         self.mode: Any = None
         self.dtypes: set[str] = set()
         self.warnings: dict[str, str] = {}
+        self.names: set[Any] | None = None
+        """The names of the last run's draws; None: nobody asks."""
 
     def current(self) -> Noise:
         """The noise of the run under way."""
@@ -54,6 +56,8 @@ class Answering:
             raise
         finally:
             self._noise = outer
+            if self.names is not None:
+                self.names = set(noise.draws)
             noise.draws.clear()  # they name the noise in turn: without them it is freed at once
             self.dtypes |= noise.dtypes
             self.warnings.update(noise.warnings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import time
@@ -21,7 +22,7 @@ from rheo_verify.foreign.refusal import Refused, raised
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
 from rheo_verify.foreign.shrinking import shrink
 from rheo_verify.foreign.spreading import Progress, part_of, run_elsewhere, run_part
-from rheo_verify.foreign.state import Rebuilder
+from rheo_verify.foreign.state import Rebuilder, Standing
 from rheo_verify.foreign.walking import walk
 from rheo_verify.foreign.watching import Watch, Watched, refused_row
 from rheo_verify.probability.chance import Chance
@@ -154,6 +155,20 @@ def _repeats(trial: Trial, path: Path[Outcome]) -> bool:
         return False
 
 
+def _draws_again(trial: Trial, door: Answering) -> bool:
+    """Whether a second call, after the first one, names a draw as the first did: its generator was set back."""
+    try:
+        door.names = set()
+        path = next(enumerate_paths(trial.run))
+        before = door.names
+        replay(trial.run, path.choices)
+        return not before.isdisjoint(door.names)
+    except RheoVerifyError:
+        return False
+    finally:
+        door.names = None
+
+
 def check(
     way: Way,
     code: Callable[..., Any],
@@ -164,10 +179,13 @@ def check(
     """Check `code`, whose random calls are answered, case by case. Raises as `verifier.check_verifier` does."""
     if way.case is not None:
         check_case(way.case, way.name)
-    part = part_of(cases)
-    begun, left = Progress(), cases if part is None else part
+    kept, ahead = itertools.tee(cases)
+    first = next(ahead, None) if way.case is None else way.case
+    part = part_of(kept)
+    begun: Progress = Progress()
+    left: Iterable[Case] = kept
     if part is None and way.case is None:
-        begun, left = run_elsewhere(cases, way.seconds)
+        begun, left = run_elsewhere(kept, way.seconds)
     with answering(code) as door:
         rebuilder, last, until = Rebuilder(code), -_RERUN, time.monotonic() + way.seconds
 
@@ -187,6 +205,8 @@ def check(
             again = trial(door, rebuilder, read(found[0], way))
             _same_again(again, found, door)
             found = by_rank([*found, *broken_contracts(again, found[0], threshold_for(door.dtypes))])
+        if first is not None and _draws_again(trial(door, Standing(rebuilder), first), door):
+            door.warnings["two calls in a row draw the same noise: each call seeds its generator"] = "RV415"
         warnings = tuple((code_name, remark) for remark, code_name in door.warnings.items())
         threshold = threshold_for(door.dtypes)
         answer = report(way, code, progress, found, threshold, warnings, name)

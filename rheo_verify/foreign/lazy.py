@@ -20,6 +20,15 @@ _COMPARE = "compare it with a number or with other random numbers (<, argmax, se
 _NEEDS_DIGITS = frozenset(
     ["sqrt", "cbrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "rint", "expm1", "log10", "exp2", "square"]
 )
+_OPERATORS = {
+    "lt": "__lt__",
+    "le": "__le__",
+    "add": "__add__",
+    "sub": "__sub__",
+    "mul": "__mul__",
+    "div": "__truediv__",
+}
+"""torch's names, and Python's."""
 
 
 class Lazy:
@@ -190,7 +199,7 @@ class Lazy:
         if value is None:
             if isinstance(other, Lazy):
                 return self._less_lazy(other)
-            return self._with_tensor(other, "lt" if strict else "le")
+            return self._elementwise(other, "lt" if strict else "le")
         if value - value != 0:
             return value > 0  # infinite, or no number at all
         threshold, below = self._threshold(exact_float(value))
@@ -312,17 +321,21 @@ class Lazy:
     __mod__ = __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = __rpow__ = _digits
     __round__ = __complex__ = _digits
 
-    def _with_tensor(self, other: Any, name: str) -> Any:
-        """An operation with a torch tensor of several elements: this number as a tensor first."""
-        if not hasattr(other, "detach"):
-            return NotImplemented
-        from rheo_verify.foreign.torch_tensors import from_numbers
+    def _elementwise(self, other: Any, name: str) -> Any:
+        """An operation with a NumPy array or a torch tensor of several elements: this number as one of them first."""
+        if hasattr(other, "detach"):
+            from rheo_verify.foreign.torch_tensors import from_numbers
 
-        return getattr(from_numbers(self.noise, self, other.dtype), name)(other)
+            return getattr(from_numbers(self.noise, self, other.dtype), name)(other)
+        if hasattr(other, "__array_ufunc__"):
+            from rheo_verify.foreign.lazy_arrays import lazies
+
+            return getattr(lazies([self], ()), _OPERATORS[name])(other)
+        return NotImplemented
 
     def _pair(self, other: Any, sign: str) -> Any:
         if not isinstance(other, Lazy):
-            return self._with_tensor(other, {"+": "add", "-": "sub", "*": "mul", "/": "div"}[sign])
+            return self._elementwise(other, {"+": "add", "-": "sub", "*": "mul", "/": "div"}[sign])
         if sign == "-" and (self.kind, self.variable, self.power, self.mirrored) == (
             other.kind,
             other.variable,

@@ -7,6 +7,7 @@ modules of its top-level package and in the functions that these define.
 
 from __future__ import annotations
 
+import random
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -37,7 +38,9 @@ class Patches:
 
         def other(value: Any) -> Any:
             known = self.stand_ins.get(id(value))
-            return known if known is not None else stand_in(value)
+            if known is None:
+                known = stand_in(value)
+            return _method(value, stand_in) if known is None else known
 
         for names in _namespaces(function):
             for name, value in list(names.items()):
@@ -80,6 +83,16 @@ class Patches:
         """Put everything back."""
         while self._undo:
             self._undo.pop()()
+
+
+def _method(value: Any, stand_in: Callable[[Any], Any]) -> Any:
+    """The answered method in place of a generator's own one, ``draw = random.Random(3).random``; None if it is none."""
+    if not isinstance(value, (types.BuiltinMethodType, types.MethodType)):
+        return None
+    holder = value.__self__
+    answered = holder if isinstance(holder, random.Random) else stand_in(holder)
+    found = None if answered is None else getattr(answered, value.__name__, None)
+    return None if found == value else found
 
 
 def _namespaces(function: Any) -> Iterator[dict[str, Any]]:

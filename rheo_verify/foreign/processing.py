@@ -29,14 +29,19 @@ class Processing:
 
     def __post_init__(self) -> None:
         checks = (
-            ("temperature", self.temperature is None or self.temperature >= 0),
-            ("top_k", self.top_k is None or self.top_k >= 1),
-            ("top_p", self.top_p is None or 0 < self.top_p <= 1),
-            ("min_p", self.min_p is None or 0 <= self.min_p <= 1),
+            (
+                "temperature",
+                self.temperature in (None, 0) or 1e-3 <= self.temperature <= 1e3,
+                "0, or from 1/1000 to 1000",
+            ),
+            ("top_k", self.top_k is None or self.top_k >= 1, "at least 1"),
+            ("top_p", self.top_p is None or 0 < self.top_p <= 1, "above 0 and at most 1"),
+            ("min_p", self.min_p is None or 0 <= self.min_p <= 1, "from 0 to 1"),
         )
-        for name, good in checks:
+        for name, good, wanted in checks:
             if not good:
-                raise InputError("RV106", f"{name} {getattr(self, name)} is out of range")
+                flag = name.replace("_", "-")
+                raise InputError("RV106", f"--{flag} {getattr(self, name)} is out of range: it must be {wanted}")
 
     def options(self) -> dict[str, Any]:
         """The options that are set, by name."""
@@ -94,7 +99,8 @@ def _temper(row: Row, temperature: float | None) -> Row:
     power = 1 / temperature
     if abs(power - round(power)) < 1e-12:
         return normalise([value ** round(power) for value in row])
-    return normalise([exact(str(Fraction(float(value) ** power))) if value else ZERO for value in row])
+    top = max(row)  # then one weight is 1, however small the temperature
+    return normalise([exact(str(Fraction(float(value / top) ** power))) if value else ZERO for value in row])
 
 
 def _nucleus(row: Row, top_p: Rational) -> set[int]:

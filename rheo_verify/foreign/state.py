@@ -62,6 +62,17 @@ class Rebuilder:
         return chosen
 
 
+class Standing(Rebuilder):
+    """The object under test as its calls leave it: one call follows the other, as in use."""
+
+    def __init__(self, built: Rebuilder) -> None:
+        self._one = built.fresh()
+
+    def fresh(self) -> Callable[..., Any]:
+        """The same object each time."""
+        return self._one
+
+
 _ABSENT: Any = object()
 
 
