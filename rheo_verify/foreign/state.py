@@ -66,10 +66,13 @@ class Standing(Rebuilder):
     """The object under test as its calls leave it: one call follows the other, as in use."""
 
     def __init__(self, built: Rebuilder) -> None:
-        self._one = built.fresh()
+        self._built = built
+        self._one: Callable[..., Any] | None = None
 
     def fresh(self) -> Callable[..., Any]:
-        """The same object each time."""
+        """The same object each time, built at the first call: building may draw."""
+        if self._one is None:
+            self._one = self._built.fresh()
         return self._one
 
 
