@@ -97,10 +97,9 @@ def test_pictures_texts_and_certificates_keep_to_the_limits() -> None:
     assert '"replay": null' in report.to_json(result, "s", over)
 
 
-def test_a_verdict_stands_where_its_files_take_too_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The limit is reached after the verdict: the answer stands, and what is missing is said."""
+@pytest.fixture
+def over_after_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is reached once the verdict is there."""
     from rheo_verify.checks import enumeration
 
     whole = enumeration.enumerate_design
@@ -111,28 +110,65 @@ def test_a_verdict_stands_where_its_files_take_too_long(
         return found
 
     monkeypatch.setattr(enumeration, "enumerate_design", then_over)
-    files = {flag: str(tmp_path / f"it.{flag}") for flag in ("html", "svg")}
-    command = [
-        "enumerate",
-        "--model",
-        "table-1",
-        "--depth",
-        "1",
-        "--budget",
-        "2",
-        "--proxy",
-        "1/4",
-        "--time-limit",
-        "60",
-    ]
-    words = [part for flag, path in files.items() for part in (f"--{flag}", path)]
-    assert run([*command, *words, "--certificate", str(tmp_path / "it.json")]) == 1
+
+
+TABLE_1 = ["enumerate", "--model", "table-1", "--depth", "1", "--budget", "2", "--proxy", "1/4"]
+
+
+@pytest.mark.usefixtures("over_after_the_verdict")
+@pytest.mark.parametrize("loudness", [[], ["--quiet"]])
+def test_a_verdict_stands_where_its_files_take_too_long(
+    loudness: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The answer stands, and what is missing is said; no older file stands in its place."""
+    page, picture, certificate = (tmp_path / f"it.{it}" for it in ("html", "svg", "json"))
+    for older in (page, picture, certificate):
+        older.write_text("of another run")
+    files = ["--html", str(page), "--svg", str(picture), "--certificate", str(certificate)]
+    assert run([*TABLE_1, "--time-limit", "60", *files, *loudness]) == 1
     out, err = capsys.readouterr()
     assert "REFUTED" in out
-    assert "it.svg: not written: the time limit was reached" in err
-    assert "it.json: not written: the time limit was reached" in err
-    assert "told step by step" in Path(files["html"]).read_text()
-    assert not (tmp_path / "it.svg").exists()
+    for name in ("it.svg", "it.json"):
+        assert f"{name}: not written: the time limit was reached" in err
+    assert err.count("; the older file of that name was removed") == 2
+    assert "told step by step" in page.read_text()
+    assert not picture.exists()
+    assert not certificate.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("enumerate --vocab 6 --max-trees 1", ["svg", "certificate"]),
+        ("acceptance --time-limit 1e-9", ["certificate"]),
+        ("acceptance compare --time-limit 1e-9", ["certificate"]),
+        ("acceptance compare --time-limit 1e-9", ["plot"]),
+    ],
+)
+def test_without_an_answer_no_older_file_stays(
+    command: str, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {name: tmp_path / f"{name}.{'json' if name == 'certificate' else 'svg'}" for name in names}
+    for older in files.values():
+        older.write_text("of another run")
+    words = [word for name, path in files.items() for word in (f"--{name}", str(path))]
+    assert run([*command.split(), *words, "--quiet"]) == 3
+    err = capsys.readouterr().err
+    for name, path in files.items():
+        assert f"--{name} {path}: not written: there is no answer; the older file of that name was removed" in err
+        assert not path.exists()
+
+
+def test_a_file_that_cannot_be_removed_is_called_older(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    (tmp_path / "it.json").write_text("of another run")
+    monkeypatch.setattr("rheo_verify.cli.files.os.unlink", refuse)
+    assert run(["acceptance", "--time-limit", "1e-9", "--certificate", str(tmp_path / "it.json")]) == 3
+    assert "is an OLDER one, and cannot be removed (Permission denied)" in capsys.readouterr().err
 
 
 def test_acceptance_of_a_large_vocabulary_ends_at_its_limit(capsys: pytest.CaptureFixture[str]) -> None:

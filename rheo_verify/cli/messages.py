@@ -48,6 +48,11 @@ def note(words: str) -> None:
         print(words, file=sys.stderr)
 
 
+def warn(words: str) -> None:
+    """What --quiet does not drop: a file that was asked for is missing, though the exit code is that of an answer."""
+    print(words, file=sys.stderr)
+
+
 def begin(command: str) -> float:
     """With --verbose: the versions. Returns the time."""
     if _now is Loudness.VERBOSE:
