@@ -13,14 +13,20 @@ from pathlib import Path
 
 import pytest
 
+from rheo_verify.checks.enumeration import enumerate_design, fewest_sequences
+from rheo_verify.checks.verdict import Verdict
 from rheo_verify.cli.main import COMMANDS, parser, run
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.decoders.rheosampling import rheosampling
 from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.limits import Limits
+from rheo_verify.models.model import Context, Model, from_functions
 from rheo_verify.models.random_tables import random_model
+from rheo_verify.probability.distributions import Row, distribution
 from rheo_verify.probability.enumeration import enumerate_paths
 from rheo_verify.probability.rationals import text
 from rheo_verify.probability.replay import choices_text
+from rheo_verify.verification.rules import layer_rule
 
 ROOT = Path(__file__).parent.parent
 
@@ -231,6 +237,39 @@ def test_too_many_cycles_end_inconclusive(capsys: pytest.CaptureFixture[str], mo
     code, _, err = invoke(capsys, "enumerate", "--cycles", "99")
     assert code == 2
     assert "99 cycles may emit about 10^60 different sequences and more" in err
+
+
+def growing(*widths: int) -> Model:
+    """After n tokens, the first `widths[n]` tokens are as likely as each other; one token after those depths."""
+    rows = {width: distribution([1] * width + [0] * (max(widths) - width)) for width in {1, *widths}}
+
+    def row(context: Context) -> Row:
+        return rows[widths[len(context)] if len(context) < len(widths) else 1]
+
+    return from_functions(max(widths), row, row)
+
+
+@pytest.mark.parametrize(
+    ("widths", "cycles", "count"),
+    [
+        ((8,), 7, 8),  # one choice, and nothing is drawn after it
+        ((8,), 99, 8),
+        ((2, 3, 1, 2), 3, 6),
+        ((2, 3, 1, 2), 9, 12),
+        ((5000,), 2, 5000),  # more contexts than are looked at, but some
+        ((10,) * 99, 99, 10**99),
+        ((3, 1) * 49, 98, 729),  # of 3^49: where the walk ends, nobody knows that three come again
+    ],
+)
+def test_how_many_sequences_cycles_emit_is_looked_at_along_the_contexts(
+    widths: tuple[int, ...], cycles: int, count: int
+) -> None:
+    assert fewest_sequences(growing(*widths), (), cycles, Limits()) == count
+
+
+def test_cycles_that_have_little_to_choose_are_compared() -> None:
+    model, design = growing(4), TreeDesign(depth=1, budget=2)
+    assert enumerate_design(model, design, layer_rule("rheo"), cycles=12).verdict is Verdict.VERIFIED
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
