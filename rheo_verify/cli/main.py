@@ -93,7 +93,9 @@ def run(argv: Sequence[str] | None = None) -> int:
             print("rheo_verify: RV122: the output cannot be written: stdout is closed", file=sys.stderr)
         return 2
     with steady_output() as out:
-        return _run(sys.argv[1:] if argv is None else list(argv), out)
+        code = _run(sys.argv[1:] if argv is None else list(argv), out)
+        messages.end(code)
+        return code
 
 
 def _run(given: Sequence[str], out: Output) -> int:
@@ -108,12 +110,11 @@ def _run(given: Sequence[str], out: Output) -> int:
         width = terminal_width()
         out.width = width if width < NARROW and not getattr(args, "json", False) else None
         messages.choose(args.quiet, args.verbose)
+        messages.begin(args.command)
         check_combinations(args)
         check_distinct(args)
-        began = messages.begin(args.command)
         code: int = args.run(args)
         sys.stdout.flush()
-        messages.end(args.command, code, began)
         return code
     except LimitReached as limit:
         covered = f" ({limit.covered})" if limit.covered else ""
