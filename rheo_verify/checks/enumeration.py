@@ -227,12 +227,12 @@ def fewest_sequences(model: Model, context: Context, cycles: int, limits: Limits
     ends, fewest = [context], model.vocab
     for left in range(cycles, 0, -1):
         if walks <= 0:
-            return len(ends) * fewest**left
+            return len(ends) * int(fewest**left)
         seen = ends[:: -(-len(ends) // walks)]
         nexts = [support(model.target(end)) for end in limits.watch(seen)]
         fewest = min(fewest, *map(len, nexts))
         if len(seen) < len(ends):
-            return len(ends) * fewest**left
+            return len(ends) * int(fewest**left)
         walks -= len(seen)
         ends = [(*end, token) for end, tokens in zip(seen, nexts, strict=True) for token in tokens]
     return len(ends)

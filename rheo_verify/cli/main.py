@@ -17,8 +17,9 @@ from rheo_verify.cli.arguments import Parser
 from rheo_verify.cli.combinations import check_combinations
 from rheo_verify.cli.files import check_distinct, write_unfinished
 from rheo_verify.cli.messages import add_message_arguments
-from rheo_verify.cli.output import NARROW, Output, one_line, steady_output, terminal_width
+from rheo_verify.cli.output import Output, one_line, steady_output, terminal_width
 from rheo_verify.errors import LimitReached, RheoVerifyError
+from rheo_verify.report.terminal import NARROW
 
 COMMANDS = (
     "enumerate",
