@@ -27,6 +27,7 @@ from rheo_verify.probability.enumeration import enumerate_paths
 from rheo_verify.probability.rationals import text
 from rheo_verify.probability.replay import choices_text
 from rheo_verify.verification.rules import layer_rule
+from tests.clocks import ticking
 
 ROOT = Path(__file__).parent.parent
 
@@ -215,17 +216,22 @@ def test_table_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["law_given_survival"] for row in rows] == [{"B": "3/5", "C": "2/5"}, {"B": "1"}]
 
 
-def test_limits_end_inconclusive_with_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_limits_end_inconclusive_with_the_counts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     flags = ("enumerate", "--vocab", "6", "--depth", "4", "--method", "exhaustive")
     code, out, _ = invoke(capsys, *flags, "--max-trees", "200000")
     assert code == 3
     assert re.search(r"INCONCLUSIVE: the limit of 200,000 trees", out)
     assert re.search(r"covered +[\d,]+ of 9,765,625 trees were enumerated", out)
-    code, out, _ = invoke(capsys, *flags, "--time-limit", "0.2", "--json")
+    ticking(monkeypatch)
+    code, out, _ = invoke(capsys, *flags, "--jobs", "1", "--time-limit", "88", "--json")
     data = json.loads(out)
     assert (code, data["verdict"], data["total_variation"], data["checks"]) == (3, "INCONCLUSIVE", None, {})
-    assert re.search("trees were enumerated|no tree and no class was finished", data["covered"])
-    code, out, _ = invoke(capsys, "enumerate", "--vocab", "60", "--budget", "12", "--time-limit", "0.3", "--json")
+    done = re.fullmatch(r"([\d,]+) of 9,765,625 trees were enumerated", data["covered"])
+    assert done is not None
+    assert 0 < int(done[1].replace(",", "")) < 9_765_625
+    code, out, _ = invoke(capsys, "enumerate", "--vocab", "60", "--budget", "12", "--time-limit", "20", "--json")
     assert (code, json.loads(out)["verdict"]) == (3, "INCONCLUSIVE")
 
 
