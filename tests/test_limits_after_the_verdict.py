@@ -160,6 +160,28 @@ def test_without_an_answer_no_older_file_stays(
         assert not path.exists()
 
 
+@pytest.mark.parametrize(
+    ("command", "last"),
+    [
+        ("enumerate --vocab 3", "enumeration.to_text"),
+        ("acceptance --vocab 3", "acceptance.layer_text"),
+        ("acceptance compare --vocab 3", "acceptance.compare_text"),
+    ],
+)
+def test_an_interrupt_leaves_what_this_run_has_written(
+    command: str, last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"rheo_verify.report.{last}", interrupt)
+    certificate = tmp_path / "it.json"
+    certificate.write_text("of another run")
+    assert run([*command.split(), "--certificate", str(certificate)]) == 3
+    assert "not written" not in capsys.readouterr().err
+    assert certificate.read_text().startswith("{")
+
+
 def test_a_file_that_cannot_be_removed_is_called_older(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

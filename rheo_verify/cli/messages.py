@@ -27,7 +27,7 @@ _running: tuple[str, float] | None = None
 def add_message_arguments(parser: argparse.ArgumentParser) -> None:
     """--quiet and --verbose, on every command."""
     group = parser.add_argument_group("messages on stderr").add_mutually_exclusive_group()
-    group.add_argument("--quiet", action="store_true", help="errors only: no progress, no notes")
+    group.add_argument("--quiet", action="store_true", help="errors and missing files only: no progress, no notes")
     group.add_argument(
         "--verbose", action="store_true", help="also versions, what is being done (without a terminal, too) and times"
     )
