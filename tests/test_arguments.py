@@ -195,7 +195,7 @@ def test_a_certificate_that_cannot_speak_of_the_run_is_refused_before_the_work(
         assert words in capsys.readouterr().err
     assert run([*large, "--max-trees", "1", "--svg", str(tmp_path / "x.svg")]) == 3
     err = capsys.readouterr().err
-    assert err.count("nothing was written, for there is no answer") == 2
+    assert err.count("not written: there is no answer") == 2
     assert not list(tmp_path.iterdir())
 
 

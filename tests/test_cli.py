@@ -13,14 +13,21 @@ from pathlib import Path
 
 import pytest
 
+from rheo_verify.checks.enumeration import enumerate_design, fewest_sequences
+from rheo_verify.checks.verdict import Verdict
 from rheo_verify.cli.main import COMMANDS, parser, run
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.decoders.rheosampling import rheosampling
 from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.limits import Limits
+from rheo_verify.models.model import Context, Model, from_functions
 from rheo_verify.models.random_tables import random_model
+from rheo_verify.probability.distributions import Row, distribution
 from rheo_verify.probability.enumeration import enumerate_paths
 from rheo_verify.probability.rationals import text
 from rheo_verify.probability.replay import choices_text
+from rheo_verify.verification.rules import layer_rule
+from tests.clocks import ticking
 
 ROOT = Path(__file__).parent.parent
 
@@ -209,17 +216,22 @@ def test_table_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert [row["law_given_survival"] for row in rows] == [{"B": "3/5", "C": "2/5"}, {"B": "1"}]
 
 
-def test_limits_end_inconclusive_with_the_counts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_limits_end_inconclusive_with_the_counts(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     flags = ("enumerate", "--vocab", "6", "--depth", "4", "--method", "exhaustive")
     code, out, _ = invoke(capsys, *flags, "--max-trees", "200000")
     assert code == 3
     assert re.search(r"INCONCLUSIVE: the limit of 200,000 trees", out)
     assert re.search(r"covered +[\d,]+ of 9,765,625 trees were enumerated", out)
-    code, out, _ = invoke(capsys, *flags, "--time-limit", "0.2", "--json")
+    ticking(monkeypatch)
+    code, out, _ = invoke(capsys, *flags, "--jobs", "1", "--time-limit", "88", "--json")
     data = json.loads(out)
     assert (code, data["verdict"], data["total_variation"], data["checks"]) == (3, "INCONCLUSIVE", None, {})
-    assert re.search("trees were enumerated|no tree and no class was finished", data["covered"])
-    code, out, _ = invoke(capsys, "enumerate", "--vocab", "60", "--budget", "12", "--time-limit", "0.3", "--json")
+    done = re.fullmatch(r"([\d,]+) of 9,765,625 trees were enumerated", data["covered"])
+    assert done is not None
+    assert 0 < int(done[1].replace(",", "")) < 9_765_625
+    code, out, _ = invoke(capsys, "enumerate", "--vocab", "60", "--budget", "12", "--time-limit", "20", "--json")
     assert (code, json.loads(out)["verdict"]) == (3, "INCONCLUSIVE")
 
 
@@ -231,6 +243,39 @@ def test_too_many_cycles_end_inconclusive(capsys: pytest.CaptureFixture[str], mo
     code, _, err = invoke(capsys, "enumerate", "--cycles", "99")
     assert code == 2
     assert "99 cycles may emit about 10^60 different sequences and more" in err
+
+
+def growing(*widths: int) -> Model:
+    """After n tokens, the first `widths[n]` tokens are as likely as each other; one token after those depths."""
+    rows = {width: distribution([1] * width + [0] * (max(widths) - width)) for width in {1, *widths}}
+
+    def row(context: Context) -> Row:
+        return rows[widths[len(context)] if len(context) < len(widths) else 1]
+
+    return from_functions(max(widths), row, row)
+
+
+@pytest.mark.parametrize(
+    ("widths", "cycles", "count"),
+    [
+        ((8,), 7, 8),  # one choice, and nothing is drawn after it
+        ((8,), 99, 8),
+        ((2, 3, 1, 2), 3, 6),
+        ((2, 3, 1, 2), 9, 12),
+        ((5000,), 2, 5000),  # more contexts than are looked at, but some
+        ((10,) * 99, 99, 10**99),
+        ((3, 1) * 49, 98, 729),  # of 3^49: where the walk ends, nobody knows that three come again
+    ],
+)
+def test_how_many_sequences_cycles_emit_is_looked_at_along_the_contexts(
+    widths: tuple[int, ...], cycles: int, count: int
+) -> None:
+    assert fewest_sequences(growing(*widths), (), cycles, Limits()) == count
+
+
+def test_cycles_that_have_little_to_choose_are_compared() -> None:
+    model, design = growing(4), TreeDesign(depth=1, budget=2)
+    assert enumerate_design(model, design, layer_rule("rheo"), cycles=12).verdict is Verdict.VERIFIED
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")

@@ -26,6 +26,7 @@ from rheo_verify.report.html.enumeration import to_html
 from rheo_verify.report.html.pictures import class_svg
 from rheo_verify.report.text import Style
 from rheo_verify.verification.rules import layer_rule
+from tests.clocks import ticking
 
 OVER = 0.0
 
@@ -97,10 +98,9 @@ def test_pictures_texts_and_certificates_keep_to_the_limits() -> None:
     assert '"replay": null' in report.to_json(result, "s", over)
 
 
-def test_a_verdict_stands_where_its_files_take_too_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """The limit is reached after the verdict: the answer stands, and what is missing is said."""
+@pytest.fixture
+def over_after_the_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is reached once the verdict is there."""
     from rheo_verify.checks import enumeration
 
     whole = enumeration.enumerate_design
@@ -111,34 +111,96 @@ def test_a_verdict_stands_where_its_files_take_too_long(
         return found
 
     monkeypatch.setattr(enumeration, "enumerate_design", then_over)
-    files = {flag: str(tmp_path / f"it.{flag}") for flag in ("html", "svg")}
-    command = [
-        "enumerate",
-        "--model",
-        "table-1",
-        "--depth",
-        "1",
-        "--budget",
-        "2",
-        "--proxy",
-        "1/4",
-        "--time-limit",
-        "60",
-    ]
-    words = [part for flag, path in files.items() for part in (f"--{flag}", path)]
-    assert run([*command, *words, "--certificate", str(tmp_path / "it.json")]) == 1
+
+
+TABLE_1 = ["enumerate", "--model", "table-1", "--depth", "1", "--budget", "2", "--proxy", "1/4"]
+
+
+@pytest.mark.usefixtures("over_after_the_verdict")
+@pytest.mark.parametrize("loudness", [[], ["--quiet"]])
+def test_a_verdict_stands_where_its_files_take_too_long(
+    loudness: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The answer stands, and what is missing is said; no older file stands in its place."""
+    page, picture, certificate = (tmp_path / f"it.{it}" for it in ("html", "svg", "json"))
+    for older in (page, picture, certificate):
+        older.write_text("of another run")
+    files = ["--html", str(page), "--svg", str(picture), "--certificate", str(certificate)]
+    assert run([*TABLE_1, "--time-limit", "60", *files, *loudness]) == 1
     out, err = capsys.readouterr()
     assert "REFUTED" in out
-    assert "it.svg: not written: the time limit was reached" in err
-    assert "it.json: not written: the time limit was reached" in err
-    assert "told step by step" in Path(files["html"]).read_text()
-    assert not (tmp_path / "it.svg").exists()
+    for name in ("it.svg", "it.json"):
+        assert f"{name}: not written: the time limit was reached" in err
+    assert err.count("; the older file of that name was removed") == 2
+    assert "told step by step" in page.read_text()
+    assert not picture.exists()
+    assert not certificate.exists()
 
 
-def test_acceptance_of_a_large_vocabulary_ends_at_its_limit(capsys: pytest.CaptureFixture[str]) -> None:
-    started = time.monotonic()
-    assert run(["acceptance", "--vocab", "20000", "--time-limit", "0.1"]) == 3
-    assert time.monotonic() - started < 15
+@pytest.mark.parametrize(
+    ("command", "names"),
+    [
+        ("enumerate --vocab 6 --max-trees 1", ["svg", "certificate"]),
+        ("acceptance --time-limit 1e-9", ["certificate"]),
+        ("acceptance compare --time-limit 1e-9", ["certificate"]),
+        ("acceptance compare --time-limit 1e-9", ["plot"]),
+    ],
+)
+def test_without_an_answer_no_older_file_stays(
+    command: str, names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = {name: tmp_path / f"{name}.{'json' if name == 'certificate' else 'svg'}" for name in names}
+    for older in files.values():
+        older.write_text("of another run")
+    words = [word for name, path in files.items() for word in (f"--{name}", str(path))]
+    assert run([*command.split(), *words, "--quiet"]) == 3
+    err = capsys.readouterr().err
+    for name, path in files.items():
+        assert f"--{name} {path}: not written: there is no answer; the older file of that name was removed" in err
+        assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "last"),
+    [
+        ("enumerate --vocab 3", "enumeration.to_text"),
+        ("acceptance --vocab 3", "acceptance.layer_text"),
+        ("acceptance compare --vocab 3", "acceptance.compare_text"),
+    ],
+)
+def test_an_interrupt_leaves_what_this_run_has_written(
+    command: str, last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*_: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"rheo_verify.report.{last}", interrupt)
+    certificate = tmp_path / "it.json"
+    certificate.write_text("of another run")
+    assert run([*command.split(), "--certificate", str(certificate)]) == 3
+    assert "not written" not in capsys.readouterr().err
+    assert certificate.read_text().startswith("{")
+
+
+def test_a_file_that_cannot_be_removed_is_called_older(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(path: str) -> None:
+        raise PermissionError(13, "Permission denied", path)
+
+    (tmp_path / "it.json").write_text("of another run")
+    monkeypatch.setattr("rheo_verify.cli.files.os.unlink", refuse)
+    assert run(["acceptance", "--time-limit", "1e-9", "--certificate", str(tmp_path / "it.json")]) == 3
+    assert "is an OLDER one, and cannot be removed (Permission denied)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("looks", [0.5, 1.5, 2.5, 10, 100])
+def test_acceptance_of_a_large_vocabulary_ends_at_its_limit(
+    looks: float, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = ticking(monkeypatch)
+    assert run(["acceptance", "--vocab", "2000", "--time-limit", str(looks)]) == 3
+    assert clock.looks <= looks + 2
     assert "RV201" in capsys.readouterr().err
 
 

@@ -23,6 +23,7 @@ from rheo_verify.limits import Limits
 from rheo_verify.models.model import Model
 from rheo_verify.models.random_tables import random_model
 from rheo_verify.pieces import Job, Store, Workers, results
+from tests.clocks import ticking
 from tests.instances import instances
 
 LOKY = Workers("loky", jobs=2)
@@ -48,11 +49,6 @@ def die(shared: None, piece: int) -> int:
 
 def wrong(shared: None, piece: int) -> int:
     raise InputError("RV106", f"piece {piece} is wrong")
-
-
-def slow(shared: float, piece: int) -> int:
-    time.sleep(shared)
-    return piece
 
 
 def numbered(name: str, do: Any, shared: Any, count: int) -> Job:
@@ -102,11 +98,13 @@ def test_workers_that_always_die_are_given_up() -> None:
 
 
 @pytest.mark.parametrize("workers", [Workers(), LOKY])
-def test_errors_and_limits_come_through(workers: Workers) -> None:
+def test_errors_and_limits_come_through(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="piece 0 is wrong"):
         list(results(numbered("wrong", wrong, None, 1), workers))
+    clock = ticking(monkeypatch)
     with pytest.raises(LimitReached, match="RV201"):
-        list(results(numbered("slow", slow, 0.3, 50), workers, Limits(time.monotonic() + 0.5)))
+        list(results(numbered("squares", square, 1, 200), workers, Limits(deadline=3)))
+    assert clock.looks == 4
 
 
 def test_finished_pieces_are_found_again(tmp_path: Path) -> None:
@@ -207,20 +205,33 @@ def test_processes_form_the_same_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (whole.classes, whole.formed, whole.trees) == (halves.classes, halves.formed, halves.trees)
 
 
+KILLED_AFTER_TWO_PIECES = """
+import os, signal, sys
+from rheo_verify.cli.main import run
+from rheo_verify.pieces import Store
+
+put, done = Store.put, []
+
+def put_and_die(*arguments):
+    put(*arguments)
+    done.append(arguments)
+    if len(done) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Store.put = put_and_die
+run(sys.argv[1:])
+"""
+
+
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
     """`kill -9` in the middle; what was finished is found, and the output is the same to the byte."""
     command = [sys.executable, "-m", "rheo_verify", "enumerate", "--vocab", "6", "--depth", "4", "--seed", "5"]
     command += ["--method", "exhaustive", "--json", "--jobs", "1"]
     straight = subprocess.run(command, capture_output=True, text=True)
-    process = subprocess.Popen([*command, "--checkpoint", str(tmp_path)], stdout=subprocess.DEVNULL)
-    try:
-        while len(_files(tmp_path)) < 2 and process.poll() is None:
-            time.sleep(0.005)
-    finally:
-        process.kill()
-        process.wait()
+    dying = [sys.executable, "-c", KILLED_AFTER_TWO_PIECES, *command[3:], "--checkpoint", str(tmp_path)]
+    assert subprocess.run(dying, stdout=subprocess.DEVNULL).returncode == -signal.SIGKILL
     kept = {path: path.stat().st_mtime_ns for path in _files(tmp_path)}
-    assert kept
+    assert len(kept) == 2
     again = subprocess.run([*command, "--checkpoint", str(tmp_path)], capture_output=True, text=True)
     assert (again.returncode, again.stdout) == (straight.returncode, straight.stdout)
     assert {path: path.stat().st_mtime_ns for path in kept} == kept

@@ -6,7 +6,11 @@ import ast
 import json
 import re
 import shutil
+import signal
+import subprocess
 import sys
+import threading
+import time
 import tomllib
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,10 +18,14 @@ from typing import Any
 
 import pytest
 
+from rheo_verify.checks import rocq
 from rheo_verify.checks.proofs import load, prove
 from rheo_verify.checks.rocq import check_theorems, statement
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.cli.main import run
+from rheo_verify.cli.settings import interrupting
+from rheo_verify.errors import LimitReached
+from rheo_verify.limits import Limits
 from rheo_verify.verification import rheo
 from rheo_verify.verification.layer import LayerRule
 
@@ -154,6 +162,57 @@ def test_a_counterexample_beside_has_the_level_of_its_check(capsys: pytest.Captu
     (claim,) = json.loads(capsys.readouterr().out)["claims"]
     assert claim["level"] is None
     assert [(it["level"], it["counterexample_beside"]) for it in claim["checks"]] == [(0, True)]
+
+
+def test_a_time_limit_in_a_thread_is_looked_at_between_checks(capsys: pytest.CaptureFixture[str]) -> None:
+    """Signals are for the main thread alone."""
+    codes: list[int] = []
+    for seconds in ("60", "1e-9"):
+        thread = threading.Thread(
+            target=lambda: codes.append(run(["prove", "table-1", "--level", "1", "--time-limit", seconds]))  # noqa: B023
+        )
+        thread.start()
+        thread.join()
+    assert codes == [0, 3]
+    assert "RV201" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers of POSIX")
+def test_a_limit_rings_once_and_leaves_the_clean_up_alone() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    timers = []
+
+    def work() -> None:
+        try:
+            time.sleep(60)
+        finally:
+            timers.append(signal.getitimer(signal.ITIMER_REAL))
+
+    with pytest.raises(LimitReached), interrupting(Limits(time.monotonic() + 0.2)):
+        work()
+    assert timers == [(0.0, 0.0)]
+    assert signal.getsignal(signal.SIGALRM) == before
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers of POSIX")
+def test_a_ring_before_the_deadline_is_not_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The timer and the clock need not agree."""
+    monkeypatch.setattr("rheo_verify.cli.settings.time", SimpleNamespace(monotonic=lambda: time.monotonic() + 100))
+    with pytest.raises(LimitReached), interrupting(Limits(time.monotonic() + 0.3)):
+        time.sleep(60)
+
+
+def test_a_program_that_has_ended_need_not_be_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ends the waiting may come after the program's own end."""
+    whole = subprocess.Popen.communicate
+
+    def ended(process: Any, *arguments: Any, **named: Any) -> Any:
+        whole(process, *arguments, **named)
+        raise LimitReached("RV201", "the time limit was reached", "")
+
+    monkeypatch.setattr(subprocess.Popen, "communicate", ended)
+    with pytest.raises(LimitReached):
+        rocq._run([sys.executable, "-c", ""], Path.cwd())
 
 
 def test_unknown_claims_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

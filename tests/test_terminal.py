@@ -141,6 +141,42 @@ def test_quiet_and_verbose(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert "RV106" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("enumerate --vocab 3", 0),
+        (LOSSY, 1),
+        ("enumerate --vocab 0", 2),
+        ("enumerate --cycles 0", 2),
+        ("enumerate --scheduler tcp://a:1 --backend serial", 2),
+        ("replay nonsense", 2),
+        ("enumerate --max-trees 1", 3),
+        ("acceptance --time-limit 1e-9", 3),
+        ("prove --time-limit 1e-9", 3),
+        ("interrupted", 3),
+        ("broken", 4),
+    ],
+)
+def test_verbose_ends_with_the_exit_code_whatever_it_is(
+    command: str, code: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = {"interrupted": KeyboardInterrupt(), "broken": ValueError()}
+
+    def fail(args: object) -> int:
+        raise fault
+
+    if (fault := faults.get(command)) is not None:
+        monkeypatch.setattr("rheo_verify.cli.table1.run", fail)
+        command = "table1"
+    assert run([*shlex.split(command), "--verbose"]) == code
+    said = capsys.readouterr().err.splitlines()
+    name = command.split()[0]
+    assert re.fullmatch(rf"{name}: exit code {code} after [\d.]+ s", said[-1])
+    assert sum("exit code" in line for line in said) == 1
+    assert run([name, "--no-such-flag"]) == 2
+    assert "exit code" not in capsys.readouterr().err
+
+
 def test_progress_without_a_terminal_has_an_estimate(capsys: pytest.CaptureFixture[str]) -> None:
     messages.choose(quiet=False, verbose=True)
     try:

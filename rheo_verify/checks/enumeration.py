@@ -32,6 +32,8 @@ AUTO_TREES = 3_000_000
 MOST_TREES = 10**12
 MOST_SEQUENCES = 1_000_000
 MOST_CYCLES = 100
+MOST_WALKED = 2_000
+MOST_WEIGHTS_WALKED = 1_000_000
 GLOBAL_AT_EVERY_BUDGET = 40_000
 
 
@@ -107,7 +109,7 @@ def enumerate_design(
     design.check_vocab(model.vocab)
     chosen = choose_method(model, design, method, context)
     require_target(model, context, cycles * (design.depth + 1) - 1)
-    least = len(support(model.target(context))) ** cycles
+    least = fewest_sequences(model, context, cycles, limits or Limits())
     if least > MOST_SEQUENCES:
         message = f"{cycles} cycles may emit {about(least)} different sequences and more, too many to compare"
         raise InputError("RV108", f"{message} (at most {MOST_SEQUENCES:,}); change --cycles")
@@ -213,6 +215,27 @@ class _Engine:
             if compare(self.model.target, start, emission).total_variation:
                 return blame(cycle.prefixes, budget, start[len(context) :])
         raise AssertionError("a composition of lossless cycles is lossless")
+
+
+def fewest_sequences(model: Model, context: Context, cycles: int, limits: Limits) -> int:
+    """About how many sequences `cycles` tokens of the target can be, and so at least so many cycles that are lossless.
+
+    Exact while at most `MOST_WALKED` contexts are looked at (fewer of a large vocabulary); beyond them every context is
+    taken to have as many next tokens as the fewest found in any of them.
+    """
+    walks = max(10, min(MOST_WALKED, MOST_WEIGHTS_WALKED // model.vocab))
+    ends, fewest = [context], model.vocab
+    for left in range(cycles, 0, -1):
+        if walks <= 0:
+            return len(ends) * int(fewest**left)
+        seen = ends[:: -(-len(ends) // walks)]
+        nexts = [support(model.target(end)) for end in limits.watch(seen)]
+        fewest = min(fewest, *map(len, nexts))
+        if len(seen) < len(ends):
+            return len(ends) * int(fewest**left)
+        walks -= len(seen)
+        ends = [(*end, token) for end, tokens in zip(seen, nexts, strict=True) for token in tokens]
+    return len(ends)
 
 
 def choose_method(

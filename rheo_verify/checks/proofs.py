@@ -11,7 +11,7 @@ import importlib.util
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +21,7 @@ import rheo_verify
 from rheo_verify.checks.rocq import RocqAnswer, check_theorems
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import CannotRun, InputError, not_installed
+from rheo_verify.limits import Progress
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _FOLDERS = (_PACKAGE / "proofs", _PACKAGE.parent / "proofs")
@@ -91,9 +92,7 @@ def chosen_claims(names: Sequence[str]) -> list[Any]:
     return [known[name] for name in names] if names else list(known.values())
 
 
-def prove(
-    claims: Iterable[Any], level: int | None = None, progress: Callable[[str, int, int], None] | None = None
-) -> Iterator[Proved]:
+def prove(claims: Iterable[Any], level: int | None = None, progress: Progress | None = None) -> Iterator[Proved]:
     """Check each claim at one level, or at all. Every check runs once, however many claims rest on it.
 
     `progress` is told what is checked next, how many checks are done, and how many there are.

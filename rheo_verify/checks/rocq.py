@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -115,6 +116,7 @@ def _run(command: Sequence[str], folder: Path) -> subprocess.CompletedProcess[st
         try:
             out, errors = process.communicate()
         except BaseException:
-            os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it has ended by itself meanwhile
+                os.killpg(process.pid, signal.SIGKILL)
             raise
     return subprocess.CompletedProcess(command, process.returncode, out, errors)

@@ -130,6 +130,7 @@ def _layer(args: argparse.Namespace, tempered: Tempered, context: Context, desig
         args.html = None
     if args.certificate is not None and stopped is None:
         _write_certificate(args.certificate, tempered.model, context, design, answer.cycles or (), answer.optimum)
+        args.certificate = None
     written = json.dumps(layer_data(answer), indent=1) + "\n" if args.json else layer_text(answer, stdout_style())
     sys.stdout.write(written)
     if stopped is not None:
@@ -177,11 +178,13 @@ def _compare(
         stopped = LimitReached(limit.code, limit.message, f"{' and '.join(done)} finished")
     if args.certificate is not None and stopped is None:
         _write_certificate(args.certificate, tempered.model, context, design, cycles)
+        args.certificate = None
     if args.plot is not None and stopped is None:
         numbers = f"K={design.pool} W={design.beam} D={design.depth} R={design.budget}"
         title = f"{tempered.model.source}, {count(base.vocab, 'token')}, {numbers}"
         draw(cycles, points, title, args.plot, args.command_line)
         note(f"wrote {args.plot}")
+        args.plot = None
     if args.html is not None and stopped is None:
         from rheo_verify.report.html.acceptance import compare_html
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rheo_verify.cli import settings
 from rheo_verify.cli.certificates import add_certificate, check_name, write
 from rheo_verify.cli.combinations import without_effect
-from rheo_verify.cli.files import add_html_argument, check_output, write_output
+from rheo_verify.cli.files import add_html_argument, check_output, not_written, write_output
 from rheo_verify.cli.messages import note
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.errors import InputError, LimitReached
@@ -107,8 +107,8 @@ def run(args: argparse.Namespace) -> int:
             sys.stdout.write(
                 report.unfinished_json(ended) if args.json else report.unfinished_text(ended, stdout_style())
             )
-            for flag in [f"--{name}" for name in ("certificate", "svg") if getattr(args, name) is not None]:
-                note(f"{flag}: nothing was written, for there is no answer")
+            for name in ("certificate", "svg"):
+                not_written(f"--{name}", getattr(args, name), "there is no answer")
             return 3
     for words in without_effect(args, method=result.method):
         note(words)
@@ -117,7 +117,8 @@ def run(args: argparse.Namespace) -> int:
         try:
             _write_certificate(result, args.certificate, limits)
         except LimitReached as limit:
-            note(f"--certificate {args.certificate}: not written: {limit.message} while its rows were collected")
+            not_written("--certificate", args.certificate, f"{limit.message} while its rows were collected")
+        args.certificate = None
     if args.html is not None:
         from rheo_verify.report.html.enumeration import to_html
 
@@ -128,7 +129,8 @@ def run(args: argparse.Namespace) -> int:
         try:
             write_output("--svg", args.svg, class_svg(result, args.command_line, limits))
         except LimitReached as limit:
-            note(f"--svg {args.svg}: not written: {limit.message} before its class was found")
+            not_written("--svg", args.svg, f"{limit.message} before its class was found")
+        args.svg = None
     if args.json:
         sys.stdout.write(report.to_json(result, chosen.text(), limits))
     else:

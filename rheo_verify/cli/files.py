@@ -6,7 +6,8 @@ import argparse
 import contextlib
 import os
 
-from rheo_verify.cli.messages import note
+from rheo_verify.cli.messages import note, warn
+from rheo_verify.cli.output import one_line
 from rheo_verify.errors import InputError
 
 
@@ -60,8 +61,27 @@ def write_output(flag: str, path: str, written: str) -> None:
     note(f"wrote {path}")
 
 
+def not_written(flag: str, path: str | None, why: str) -> None:
+    """Say that a file that was asked for is not there, and remove an older one: it must not stand in its place."""
+    if path is None:
+        return
+    older = ""
+    if os.path.isfile(path):
+        try:
+            os.unlink(path)
+            older = "; the older file of that name was removed"
+        except OSError as error:
+            older = f"; the file of that name is an OLDER one, and cannot be removed ({error.strerror or error})"
+    warn(one_line(f"{flag} {path}: not written: {why}{older}"))
+
+
 def write_unfinished(args: argparse.Namespace, why: str, covered: str = "") -> None:
-    """The page of a command that a limit ended, if a page was asked for: an older one must not stand in its place."""
+    """For a command that a limit ended: no older file stands in the place of what was asked for, and a page says so.
+
+    A command that has written a file already sets its argument to None.
+    """
+    for name in ("certificate", "svg", "plot"):
+        not_written(f"--{name}", getattr(args, name, None), "there is no answer")
     path: str | None = getattr(args, "html", None)
     if path is None:
         return

@@ -17,8 +17,9 @@ from rheo_verify.cli.arguments import Parser
 from rheo_verify.cli.combinations import check_combinations
 from rheo_verify.cli.files import check_distinct, write_unfinished
 from rheo_verify.cli.messages import add_message_arguments
-from rheo_verify.cli.output import NARROW, Output, one_line, steady_output, terminal_width
+from rheo_verify.cli.output import Output, one_line, steady_output, terminal_width
 from rheo_verify.errors import LimitReached, RheoVerifyError
+from rheo_verify.report.terminal import NARROW
 
 COMMANDS = (
     "enumerate",
@@ -93,7 +94,9 @@ def run(argv: Sequence[str] | None = None) -> int:
             print("rheo_verify: RV122: the output cannot be written: stdout is closed", file=sys.stderr)
         return 2
     with steady_output() as out:
-        return _run(sys.argv[1:] if argv is None else list(argv), out)
+        code = _run(sys.argv[1:] if argv is None else list(argv), out)
+        messages.end(code)
+        return code
 
 
 def _run(given: Sequence[str], out: Output) -> int:
@@ -108,12 +111,11 @@ def _run(given: Sequence[str], out: Output) -> int:
         width = terminal_width()
         out.width = width if width < NARROW and not getattr(args, "json", False) else None
         messages.choose(args.quiet, args.verbose)
+        messages.begin(args.command)
         check_combinations(args)
         check_distinct(args)
-        began = messages.begin(args.command)
         code: int = args.run(args)
         sys.stdout.flush()
-        messages.end(args.command, code, began)
         return code
     except LimitReached as limit:
         covered = f" ({limit.covered})" if limit.covered else ""

@@ -20,12 +20,14 @@ class Loudness(enum.IntEnum):
 
 
 _now = Loudness.NORMAL
+_running: tuple[str, float] | None = None
+"""The command that has begun, and when."""
 
 
 def add_message_arguments(parser: argparse.ArgumentParser) -> None:
     """--quiet and --verbose, on every command."""
     group = parser.add_argument_group("messages on stderr").add_mutually_exclusive_group()
-    group.add_argument("--quiet", action="store_true", help="errors only: no progress, no notes")
+    group.add_argument("--quiet", action="store_true", help="errors and missing files only: no progress, no notes")
     group.add_argument(
         "--verbose", action="store_true", help="also versions, what is being done (without a terminal, too) and times"
     )
@@ -48,17 +50,26 @@ def note(words: str) -> None:
         print(words, file=sys.stderr)
 
 
-def begin(command: str) -> float:
-    """With --verbose: the versions. Returns the time."""
+def warn(words: str) -> None:
+    """What --quiet does not drop: a file that was asked for is missing, though the exit code is that of an answer."""
+    print(words, file=sys.stderr)
+
+
+def begin(command: str) -> None:
+    """With --verbose: the versions."""
+    global _running
     if _now is Loudness.VERBOSE:
         from rheo_verify.probability.rationals import RATIONAL_TYPE
 
         versions = f"rheo_verify {rheo_verify.__version__}, Python {platform.python_version()}, {RATIONAL_TYPE}"
         print(f"{command}: {versions}", file=sys.stderr)
-    return time.monotonic()
+    _running = command, time.monotonic()
 
 
-def end(command: str, code: int, began: float) -> None:
-    """With --verbose: the exit code and the time."""
-    if _now is Loudness.VERBOSE:
+def end(code: int) -> None:
+    """With --verbose: the exit code and the time of the command that has begun, if one has."""
+    global _running
+    if _running is not None and _now is Loudness.VERBOSE:
+        command, began = _running
         print(f"{command}: exit code {code} after {time.monotonic() - began:.1f} s", file=sys.stderr)
+    _running = None

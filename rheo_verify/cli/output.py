@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-NARROW = 60
+from rheo_verify.report.terminal import COLOUR
+
 LONGEST = 2000
 """Characters of a message."""
-_COLOUR = re.compile(r"\033\[[\d;]*m")
 _MARGIN = re.compile(r"[ │├└─•]*")
 
 
@@ -95,10 +95,10 @@ def fitted(words: str, width: int) -> str:
 
 def _fitted(line: str, width: int) -> str:
     body = line.rstrip("\r\n")
-    if len(_COLOUR.sub("", body)) <= width or "rheo_verify " in body:
+    if len(COLOUR.sub("", body)) <= width or "rheo_verify " in body:
         return line
-    colour = _COLOUR.match(body)
-    plain = _COLOUR.sub("", body)
+    colour = COLOUR.match(body)
+    plain = COLOUR.sub("", body)
     margin = _MARGIN.match(plain)
     assert margin is not None
     start = margin[0]
@@ -112,6 +112,6 @@ def _fitted(line: str, width: int) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
-    if colour is not None and _COLOUR.findall(body)[-1] == "\033[0m" and body.endswith("\033[0m"):
+    if colour is not None and COLOUR.findall(body)[-1] == "\033[0m" and body.endswith("\033[0m"):
         wrapped = [f"{colour[0]}{part}\033[0m" for part in wrapped]
     return "\n".join(wrapped) + line[len(body) :]

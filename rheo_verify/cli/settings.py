@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote_to_bytes
 
 from rheo_verify.cli.messages import note
-from rheo_verify.errors import InputError
+from rheo_verify.errors import InputError, LimitReached
 
 if TYPE_CHECKING:
     from rheo_verify.drafting.design import TreeDesign
@@ -119,17 +120,25 @@ def limits_from(
 
 @contextmanager
 def interrupting(limits: Limits) -> Iterator[Limits]:
-    """The limits also end work that never looks at them: proofs, other programs. Where there are signals for it."""
-    if limits.deadline is None or not hasattr(signal, "setitimer"):
+    """The limits also end work that never looks at them: proofs, other programs.
+
+    Once, so that what is cleaned up then is not ended as well. Where there are signals for it, in the main thread.
+    """
+    in_main = threading.current_thread() is threading.main_thread()
+    if limits.deadline is None or not hasattr(signal, "setitimer") or not in_main:
         yield limits
         return
 
     def ring(number: int, frame: object) -> None:
-        limits.check_time()
+        try:
+            limits.check_time()
+        except LimitReached:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(0.001, limits.deadline - time.monotonic()), 0.2)
     try:
+        signal.setitimer(signal.ITIMER_REAL, max(0.001, limits.deadline - time.monotonic()), 0.2)
         yield limits
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

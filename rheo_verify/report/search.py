@@ -11,7 +11,8 @@ from rheo_verify.checks.search import Search
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.probability.rationals import decimal, text
 from rheo_verify.report.tables import table
-from rheo_verify.report.text import NARROW, Style
+from rheo_verify.report.terminal import NARROW
+from rheo_verify.report.text import Style
 
 SCHEMA = {"schema": "rheo_verify/search", "version": 1}
 

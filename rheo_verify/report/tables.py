@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Collection, Sequence
 
+from rheo_verify.report.terminal import COLOUR
 from rheo_verify.report.text import Style
 
 GAP = 2
-_COLOUR = re.compile(r"\033\[[\d;]*m")
 
 
 def table(
@@ -104,7 +103,7 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _length(cell: str) -> int:
-    return len(_COLOUR.sub("", cell))
+    return len(COLOUR.sub("", cell))
 
 
 def _padded(cell: str, width: int, right: bool) -> str:

@@ -11,9 +11,8 @@ from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.probability.rationals import decimal, text
+from rheo_verify.report.terminal import NARROW
 
-NARROW = 60
-"""Columns below which labels stand above their words."""
 _COLOURS = {"VERIFIED": "32", "REFUTED": "31", "INCONCLUSIVE": "33"}
 
 

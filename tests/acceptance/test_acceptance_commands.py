@@ -10,6 +10,7 @@ from rheo_verify.checks.per_cycle import ablations, compare_cycles, cycle
 from rheo_verify.cli.main import run
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.models.random_tables import random_model
+from tests.clocks import Clock
 
 REHEARSED = ["--target", "1,0,2,1", "--draft", "1,1,1,1", "--m", "1", "--k", "3"]
 
@@ -224,13 +225,6 @@ def test_compare_has_no_layer_only(capsys):
 
 
 def test_a_comparison_that_a_limit_ends_keeps_what_is_finished(capsys, monkeypatch):
-    class Clock:
-        looks = 0
-
-        def monotonic(self):
-            self.looks += 1
-            return float(self.looks)
-
     clock = Clock()
     monkeypatch.setattr("rheo_verify.limits.time", clock)
     monkeypatch.setattr("rheo_verify.cli.settings.time", Clock())

@@ -38,7 +38,7 @@ OUTPUTS = {
         "decoders lenient --vocab 3",
         "decoders treespark-drawn --vocab 3",
         "decoders --vocab 2",
-        "decoders --vocab 3 --time-limit 0.01",
+        "decoders --vocab 3 --time-limit 1e-9",
     ),
     "acceptance": (
         "acceptance --vocab 4",

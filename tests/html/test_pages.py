@@ -320,7 +320,7 @@ def test_a_limit_leaves_no_older_page_in_place(
 ) -> None:
     page = tmp_path / "page.html"
     page.write_text("VERIFIED")
-    size = ["--vocab", "9", "--time-limit", "0.0001"]
+    size = ["--vocab", "9", "--time-limit", "1e-9"]
     assert run([*command, *size, "--html", str(page)]) == 3
     written = read(page).all("header")[0].text
     assert "INCONCLUSIVE" in written
