@@ -86,6 +86,8 @@ class Audit:
         try:
             if data["schema"] != "rheo_verify/audit-state" or data["version"] != 1 or len(data["wealth"]) != len(BETS):
                 raise ValueError("another schema or version")
+            if not all(it is None or math.isfinite(it) for it in (*data["wealth"], data["highest"])):
+                raise ValueError("a wealth that is none")
             wealth = np.array([-math.inf if it is None else it for it in data["wealth"]], dtype=float)
             process = EProcess(
                 wealth,
