@@ -7,13 +7,13 @@ import math
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rheo_verify.checks import transcripts
 from rheo_verify.checks.batched_tilts import measured
 from rheo_verify.checks.eprocess import EProcess
 from rheo_verify.checks.tilts import LARGEST, TILTS, Seen
@@ -248,6 +248,45 @@ def test_an_interrupted_batch_is_not_half_counted(tmp_path: Path, monkeypatch: p
     assert _audit(path, audit).to_data() == once.to_data()
 
 
+def test_interrupted_anywhere_a_batch_counts_once(tmp_path: Path) -> None:
+    """At each instruction of taking it in, the last assignments included."""
+    path = tmp_path / "t"
+    _transcript(path, 3)
+    path.write_text(path.read_text() + "{oops\n")
+    once = _audit(path).to_data()
+
+    def interrupted(at: int) -> bool:
+        count = 0
+
+        def trace(frame: Any, event: str, _: Any) -> Any:
+            nonlocal count
+            if frame.f_code is not transcripts._Batch.flush.__code__:
+                return None
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                count += 1
+                if count == at:
+                    raise KeyboardInterrupt  # which also ends the tracing
+            return trace
+
+        audit, before = Audit(), sys.gettrace()
+        try:
+            sys.settrace(trace)
+            _audit(path, audit)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        ended = count == at
+        assert audit.to_data() in (once, Audit().to_data())
+        assert _audit(path, audit).to_data() == once
+        return ended
+
+    assert interrupted(1)
+    last = next(at for at in range(2, 10**4) if not interrupted(at))
+    assert last > 100
+
+
 def test_strict_stops_before_the_line(tmp_path: Path) -> None:
     path = tmp_path / "t"
     _transcript(path, 3)
@@ -419,13 +458,27 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
 def test_a_killed_audit_reads_on_where_its_state_was_written(tmp_path: Path) -> None:
     path, state = tmp_path / "t", tmp_path / "state"
-    _transcript(path, 500)
-    path.write_bytes(path.read_bytes() * 20)
-    process = subprocess.Popen(_processes(path, "--state", str(state)), stdout=subprocess.DEVNULL)
-    while not state.exists() and process.poll() is None:
-        time.sleep(0.02)
+    _transcript(path, 600)
+    script = """if True:
+        import sys
+        from rheo_verify.cli import audit
+        from rheo_verify.cli.main import run
+
+        def write_and_wait(path, text, write=audit._write):
+            write(path, text)
+            print("written", flush=True)
+            sys.stdin.read()
+
+        audit.SECONDS, audit._write = 0.0, write_and_wait
+        run(sys.argv[1:])
+    """
+    command = [sys.executable, "-c", script, "audit", str(path), "--state", str(state)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "written\n"
     process.kill()
-    assert process.wait() == -signal.SIGKILL  # it had not ended by itself
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
     offset = json.loads(state.read_text())["offset"]
     assert 0 < offset < path.stat().st_size
     found = [
@@ -449,8 +502,6 @@ def test_power_of_a_long_run_is_that_of_every_token(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("odd", ["-0.5", "0", "-1e400", "true", "null", "NaN", '"x"', "1e999"])
 def test_reading_all_at_once_is_reading_one_by_one(odd: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rheo_verify.checks import transcripts
-
     line = f'{{"token": 3, "logprobs": {{"3": {odd}, "4": -0.9327521295671886}}, "rest": 0}}'.encode()
 
     def read() -> Any:
