@@ -11,17 +11,30 @@ import argparse
 import json
 import math
 import os
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 VOCAB, STATED, DISTINCT = 512, 128, 400
+WAITING = """if True:
+    import json, sys
+    from rheo_verify.cli import audit
+    from rheo_verify.cli.main import run
+
+    def write_and_wait(path, text, write=audit._write):
+        write(path, text)
+        if json.loads(text)["offset"] >= int(sys.argv[1]):
+            print("written", flush=True)
+            sys.stdin.read()
+
+    audit.SECONDS, audit._write = 0.1, write_and_wait
+    run(sys.argv[2:])
+"""
+"""An audit that waits, to be killed, once its state says that so many bytes were read."""
 
 
 def write_transcript(path: Path, size: int, seed: int = 0) -> int:
@@ -63,12 +76,12 @@ def measured(path: Path, *flags: str) -> tuple[dict[str, Any], float, float]:
 
 def killed_and_resumed(path: Path, state: Path) -> tuple[dict[str, Any], int]:
     """The answer of an audit that was killed halfway, and the bytes that its state says it had read."""
-    process = subprocess.Popen(command(path, "--state", str(state)), stdout=subprocess.DEVNULL)
-    half = path.stat().st_size / 2
-    while process.poll() is None and not (state.exists() and json.loads(state.read_text())["offset"] >= half):
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    half = str(path.stat().st_size // 2)
+    waiting = [sys.executable, "-c", WAITING, half, *command(path, "--state", str(state))[3:]]
+    with subprocess.Popen(waiting, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.kill()
     offset = int(json.loads(state.read_text())["offset"])
     return measured(path, "--state", str(state))[0], offset
 

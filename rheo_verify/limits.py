@@ -42,11 +42,12 @@ class Limits:
         self.check_time()
 
     def tell(self, what: str, done: int, total: int = 0) -> None:
-        """A `Progress` for work that knows no limits: raises `LimitReached` once one is reached."""
+        """A `Progress` for work that knows no limits: raises `LimitReached` once one is reached before the end."""
         if self.progress is not None:
             self.progress(what, done, total)
         self.covered = f"{what}: {done:,} of {total:,}" if total else f"{what}: {done:,}"
-        self.check_time()
+        if not done == total > 0:
+            self.check_time()
 
     def watch(self, items: Iterable[Item], every: int = 256) -> Iterator[Item]:
         """The same items, looking at the clock once in a while."""

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rheo_verify.checks.tilts import TILTS, TOP_P, Seen, Tilt
+from rheo_verify.checks.tilts import LARGEST, TILTS, TOP_P, Seen, Tilt
 
 Array = np.ndarray[Any, Any]
 
 
 class Measured(NamedTuple):
-    """For n emitted tokens. probability [n]: p(x). ratios [n, tilts]: p'(x)/p(x), 1 where a tilt has no row.
+    """For n emitted tokens. probability [n]: p(x). ratios [n, tilts]: p'(x)/p(x), at most `LARGEST`; 1 without a row.
 
     below, total [n]: the mass of what is likelier (ties by place) than x, and of the whole row.
     """
@@ -54,7 +54,7 @@ def _of_one_length(batch: list[Seen]) -> Measured:
 
     ratios = np.ones((len(batch), len(TILTS)))
     columns = {tilt.name: column for column, tilt in enumerate(TILTS)}
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for tilt in TILTS:
             if tilt.power is not None:
                 powers = _power(p, tilt.power)
@@ -76,12 +76,12 @@ def _of_one_length(batch: list[Seen]) -> Measured:
         if seen.draft is not None:
             ratios[number, columns["drawn from the draft"]] = _by_row(TILTS[columns["drawn from the draft"]], seen)
     ratios[at <= 0] = 1
-    return Measured(at, ratios, below, upto[:, -1])
+    return Measured(at, np.minimum(ratios, LARGEST), below, upto[:, -1])
 
 
 def _by_row(tilt: Tilt, seen: Seen) -> float:
     row = tilt.row(seen)
-    return 1.0 if row is None or seen.p[seen.emitted] <= 0 else float(row[seen.emitted] / seen.p[seen.emitted])
+    return 1.0 if row is None or seen.p[seen.emitted] <= 0 else float(row[seen.emitted]) / float(seen.p[seen.emitted])
 
 
 def _power(p: Array, power: float) -> Array:

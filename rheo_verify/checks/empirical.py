@@ -13,6 +13,7 @@ from rheo_verify.checks.uniformity import HeadTail, head_tail
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.decoders.torch_decoding import TorchDecoding
 from rheo_verify.drafting.design import TreeDesign
+from rheo_verify.errors import LimitReached
 from rheo_verify.limits import Progress
 from rheo_verify.models.contexts import rows_along
 from rheo_verify.models.pair import Pair
@@ -65,7 +66,10 @@ class DesignResult:
 
 @dataclass(frozen=True)
 class Empirical:
-    """The answer. `layers`: exact checks in float64; `rounded`: the same in other types; `table4`: rule to rate."""
+    """The answer. `layers`: exact checks in float64; `rounded`: the same in other types; `table4`: rule to rate.
+
+    `stopped`: the limit that ended the work; what was not finished by then is missing.
+    """
 
     plan: Plan
     pair: Pair
@@ -75,11 +79,14 @@ class Empirical:
     table4: dict[str, float]
     greedy: GreedyCheck | None
     designs: tuple[DesignResult, ...]
+    stopped: LimitReached | None = None
 
     @property
     def exact(self) -> Verdict:
         """Of the exact check: every row, every outcome of the sampled token, within rounding."""
-        return Verdict.of(all(check.worst <= EXACT for check in self.layers))
+        found = Verdict.of(all(check.worst <= EXACT for check in self.layers))
+        missing = len(self.layers) < len(_layers_asked(self.plan))
+        return Verdict.INCONCLUSIVE if missing and found is Verdict.VERIFIED else found
 
     @property
     def sampled(self) -> Verdict:
@@ -88,32 +95,49 @@ class Empirical:
 
     @property
     def verdict(self) -> Verdict:
-        """REFUTED if anything was refuted; else the exact check's: samples can only refute."""
+        """REFUTED if anything was refuted; else the exact check's: samples can only refute. No more at a limit."""
         greedy = Verdict.VERIFIED if self.greedy is None else self.greedy.verdict
-        return Verdict.REFUTED if Verdict.REFUTED in (self.sampled, greedy) else self.exact
+        if Verdict.REFUTED in (self.sampled, greedy, self.exact):
+            return Verdict.REFUTED
+        return self.exact if self.stopped is None else Verdict.INCONCLUSIVE
+
+
+def _layers_asked(plan: Plan) -> list[tuple[int, int]]:
+    """m, and how many slots survive, of each exact check."""
+    return [(lead, kept) for lead in plan.leads for kept in sorted({lead + 1, plan.pool})]
 
 
 def check_pair(pair: Pair, text: Sequence[int], plan: Plan, progress: Progress | None = None) -> Empirical:
-    """Ask everything of a pair. `text` gives the real contexts: each position is one, its start is the prompt."""
+    """Ask everything of a pair. `text` gives the real contexts: each position is one, its start is the prompt.
+
+    A `LimitReached` that `progress` raises ends the work: the answer has what was finished, and the limit.
+    """
     say = progress or (lambda what, done, total: None)
     target, drafts = rows_along(pair, text, plan.settings)
-    layers = []
-    for number, lead in enumerate(plan.leads):
-        say("designs checked exactly", number, len(plan.leads))
-        for kept in sorted({lead + 1, plan.pool}):
-            rule = layer_rule(plan.rule)
+    layers: list[LayerCheck] = []
+    rounded: list[LayerCheck] = []
+    rates: dict[str, float] = {}
+    designs: list[DesignResult] = []
+    greedy = stopped = None
+    rule = layer_rule(plan.rule)
+    try:
+        for number, (lead, kept) in enumerate(_layers_asked(plan)):
+            say("layers checked exactly", number, len(_layers_asked(plan)))
             layers.append(check_layers(target, drafts, rule, lead=lead, pool=plan.pool, kept=kept, progress=say))
-    rounded = [
-        check_layers(target, drafts, layer_rule(plan.rule), lead=1, pool=plan.pool, dtype=dtype, progress=say)
-        for dtype in plan.dtypes
-    ]
-    rates = {
-        name: float(check_layers(target, drafts, layer_rule(name), lead=lead, pool=3, progress=say).acceptance.mean())
-        for name, lead in (("topk", 3), ("rrsw", 1), ("rheo", 1))
-    }
-    greedy = _greedy(pair, text, plan, say) if plan.greedy else None
-    designs = [_eagle3(pair, text, plan, say), *(_rheo(pair, text, plan, lead, say) for lead in plan.leads)]
-    return Empirical(plan, pair, len(target), tuple(layers), tuple(rounded), rates, greedy, tuple(designs))
+        rounded.extend(
+            check_layers(target, drafts, rule, lead=1, pool=plan.pool, dtype=dtype, progress=say)
+            for dtype in plan.dtypes
+        )
+        for name, lead in (("topk", 3), ("rrsw", 1), ("rheo", 1)):
+            check = check_layers(target, drafts, layer_rule(name), lead=lead, pool=3, progress=say)
+            rates[name] = float(check.acceptance.mean())
+        greedy = _greedy(pair, text, plan, say) if plan.greedy else None
+        _decode(pair, text, plan, "eagle-3 (top-K)", plan.pool, "topk", say, designs)
+        for lead in plan.leads:
+            _decode(pair, text, plan, f"rheosampling m={lead}, {plan.rule}", lead, plan.rule, say, designs)
+    except LimitReached as limit:
+        stopped = limit
+    return Empirical(plan, pair, len(target), tuple(layers), tuple(rounded), rates, greedy, tuple(designs), stopped)
 
 
 def _greedy(pair: Pair, text: Sequence[int], plan: Plan, say: Progress) -> GreedyCheck:
@@ -129,26 +153,33 @@ def _design(plan: Plan, lead: int) -> TreeDesign:
     return TreeDesign(lead=lead, pool=plan.pool, beam=plan.pool, depth=plan.depth, budget=plan.budget)
 
 
-def _eagle3(pair: Pair, text: Sequence[int], plan: Plan, say: Progress) -> DesignResult:
-    return _decode(pair, text, plan, "eagle-3 (top-K)", plan.pool, "topk", say)
-
-
-def _rheo(pair: Pair, text: Sequence[int], plan: Plan, lead: int, say: Progress) -> DesignResult:
-    return _decode(pair, text, plan, f"rheosampling m={lead}, {plan.rule}", lead, plan.rule, say)
-
-
 def _decode(
-    pair: Pair, text: Sequence[int], plan: Plan, name: str, lead: int, rule: str, say: Progress
-) -> DesignResult:
+    pair: Pair,
+    text: Sequence[int],
+    plan: Plan,
+    name: str,
+    lead: int,
+    rule: str,
+    say: Progress,
+    designs: list[DesignResult],
+) -> None:
+    """Add the design's result to `designs`; at a limit too, if all tokens were emitted or a deviation is certain."""
     design = _design(plan, lead)
     sound = layer_rule(rule)
     used = planted(sound, plan.fault, plan.settings.temperature) if plan.fault else sound
     live = TorchDecoding(pair, design, in_one_draw(used), TorchChance(plan.seed), plan.settings)
     live.start(list(text[: min(64, len(text))]))
     check = SampledCheck(plan.level, plan.seed)
-    for _ in watch(live, check, sound, plan.tokens):
-        say(f"tokens of {name}", check.process.tokens, plan.tokens)
-    return DesignResult(name, lead, check, _fixed_prompt(pair, text, plan, design, live, say))
+    first = None
+    try:
+        for _ in watch(live, check, sound, plan.tokens):
+            say(f"tokens of {name}", min(check.process.tokens, plan.tokens), plan.tokens)
+        first = _fixed_prompt(pair, text, plan, design, live, say)
+    except LimitReached:
+        if check.process.tokens >= plan.tokens or check.found_at is not None:
+            designs.append(DesignResult(name, lead, check, None))
+        raise
+    designs.append(DesignResult(name, lead, check, first))
 
 
 def _fixed_prompt(

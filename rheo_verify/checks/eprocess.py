@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from rheo_verify.checks.batched_tilts import Measured
-from rheo_verify.checks.tilts import STRATA, TILTS, Seen, in_stratum
+from rheo_verify.checks.tilts import LARGEST, STRATA, TILTS, Seen, in_stratum
 
 Array = np.ndarray[Any, Any]
 BETS = tuple((tilt, weight, stratum) for tilt in TILTS for weight in tilt.weights for stratum in range(len(STRATA)))
@@ -60,6 +60,7 @@ class EProcess:
             return
         rows = [tilt.row(seen) for tilt in TILTS]
         ratios = np.array([1.0 if row is None else float(row[seen.emitted]) / probability for row in rows])
+        ratios = np.minimum(ratios, LARGEST)
         bets = np.array([in_stratum(seen, stratum) for stratum in range(len(STRATA))])[_STRATUM]
         with np.errstate(divide="ignore"):
             self.wealth += np.where(bets, np.log((1 - _WEIGHT) + _WEIGHT * ratios[_TILT]), 0)
@@ -92,7 +93,7 @@ class EProcess:
             if chance and (self.tokens <= _LEARNED_FIRST or self.tokens % _LEARNED_EVERY == 0):
                 times = 1 if self.tokens <= _LEARNED_FIRST else _LEARNED_EVERY
                 self._learn(seen, [tilt.row(seen) for tilt in TILTS], times)
-        self.wealth, self.highest = wealth[-1].copy(), max(self.highest, float(now.max()))
+        self.wealth, self.highest = wealth[-1].copy(), max(self.highest, float(np.fmax.reduce(now)))
 
     @property
     def log_wealth(self) -> float:
@@ -135,7 +136,7 @@ class EProcess:
         known = [number for number, row in enumerate(rows) if row is not None]
         tilted = np.stack([_lumped(row, order) for row in rows if row is not None])
         mixed = p + POWER_GRID[None, :, None] * (tilted - p)[:, None]
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             growth = np.where(mixed > 0, mixed * np.log(mixed / p), 0)
         growth[~np.isfinite(growth)] = 0
         self.information[known, :, 0] += times * growth.sum(-1)

@@ -15,6 +15,8 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 TOP_P = 0.9
+LARGEST = 1e300
+"""The most that p'(x)/p(x) counts for: a smaller factor is as fair, and an infinite one would end the bet."""
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,8 @@ class Audit:
         try:
             if data["schema"] != "rheo_verify/audit-state" or data["version"] != 1 or len(data["wealth"]) != len(BETS):
                 raise ValueError("another schema or version")
+            if not all(it is None or math.isfinite(it) for it in (*data["wealth"], data["highest"])):
+                raise ValueError("a wealth that is none")
             wealth = np.array([-math.inf if it is None else it for it in data["wealth"]], dtype=float)
             process = EProcess(
                 wealth,
@@ -156,7 +158,7 @@ class _Batch:
         self.size = 0
 
     def add(self, line: bytes, size: int, path: str, strict: bool) -> None:
-        """Read a line of `size` bytes; with `strict` one that cannot be used is counted and raised."""
+        """Read a line of `size` bytes; with `strict` one that cannot be used is raised, and not counted."""
         seen: Seen | str | None = None
         try:
             if line.strip():
@@ -169,7 +171,7 @@ class _Batch:
         self.size += size
 
     def flush(self) -> None:
-        """Take them in, all or, when interrupted, none."""
+        """Take them in, all or, when interrupted anywhere, none: the new state comes in one step, in one call."""
         audit, lines = self.audit, self.lines
         places = [place for place, it in enumerate(lines) if isinstance(it, Seen)]
         batch = [it for it in lines if isinstance(it, Seen)]
@@ -181,9 +183,16 @@ class _Batch:
             uniform = stream.random(len(lines))[places]
             process.see_all(batch, numbers, (audit.level / 2,))
             by_target.see_all((numbers.below + uniform * numbers.probability) / numbers.total)
-        broken, kept = audit.broken + len(faults), audit.faults + faults[: max(0, _MOST_REPORTED - len(audit.faults))]
-        audit.process, audit.by_target, audit.broken, audit.faults = process, by_target, broken, kept
-        audit.lines, audit.offset, self.lines, self.size = audit.lines + len(lines), audit.offset + self.size, [], 0
+        after = {
+            "process": process,
+            "by_target": by_target,
+            "broken": audit.broken + len(faults),
+            "faults": audit.faults + faults[: max(0, _MOST_REPORTED - len(audit.faults))],
+            "lines": audit.lines + len(lines),
+            "offset": audit.offset + self.size,
+        }
+        self.lines, self.size = [], 0  # first: what is lost here is read again from `offset`
+        vars(audit).update(after)
 
 
 def _parses(line: bytes) -> bool:

@@ -81,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
     leads = _leads(args.m, args.k)
     torch, _ = torch_and_transformers()
     from rheo_verify.checks.empirical import Plan, check_pair
+    from rheo_verify.checks.verdict import Verdict
     from rheo_verify.models.rows import RowSettings
     from rheo_verify.report import empirical as report
     from rheo_verify.report.text import stdout_style
@@ -106,11 +107,14 @@ def run(args: argparse.Namespace) -> int:
         limits.tell("loading the models", 0)
         pair, text = _load(args)
         result = check_pair(pair, text[: args.contexts + 2], plan, limits.tell)
-    if args.html is not None:
+    stopped = result.stopped if result.verdict is Verdict.INCONCLUSIVE else None
+    if args.html is not None and stopped is None:
         from rheo_verify.report.html.empirical import to_html
 
         write_output("--html", args.html, to_html(result, args.command_line))
     sys.stdout.write(report.to_json(result) if args.json else report.to_text(result, stdout_style()))
+    if stopped is not None:
+        raise stopped
     return result.verdict.exit_code
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.cli.settings import add_time_limit, limits_from
-from rheo_verify.errors import InputError
+from rheo_verify.errors import InputError, LimitReached
 from rheo_verify.probability.rationals import about
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def add(subparsers: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command: 0 if the remedy broke no row, else 1."""
+    """Run the command: 0 if the remedy broke no row, 1 if it broke one, even if a limit ended the work after that."""
     from rheo_verify.models.llama import torch_and_transformers
 
     leads = _checked(args)
@@ -86,14 +86,25 @@ def _measured(args: argparse.Namespace, leads: list[int], limits: Limits) -> int
     limits.tell("measurements", 0, len(LOW) * len(leads))
     draft, target = _real(args.rows) if args.pair else random_logits(args.rows, args.vocab, args.scale, args.seed)
     found: list[PrecisionRow] = []
-    for dtype in LOW:
-        for lead in leads:
-            limits.tell("measurements", len(found), len(LOW) * len(leads))
-            rule = layer_rule(args.rule)
-            found.append(measure(draft, target, rule, dtype=dtype, lead=lead, pool=args.k, limits=limits))
+    stopped = None
+    try:
+        for dtype in LOW:
+            for lead in leads:
+                limits.tell("measurements", len(found), len(LOW) * len(leads))
+                rule = layer_rule(args.rule)
+                found.append(measure(draft, target, rule, dtype=dtype, lead=lead, pool=args.k, limits=limits))
+    except LimitReached as limit:
+        if not found:
+            raise
+        stopped = limit
     source = "the shipped pair" if args.pair else f"random rows of {args.vocab}, logits of scale {args.scale:g}"
-    sys.stdout.write(report.to_json(found, source) if args.json else report.to_text(found, source, stdout_style()))
-    return 1 if any(it.remedied for it in found) else 0
+    written = report.to_json(found, source, stopped) if args.json else None
+    sys.stdout.write(written or report.to_text(found, source, stdout_style(), stopped))
+    if any(it.remedied for it in found):
+        return 1
+    if stopped is not None:
+        raise stopped
+    return 0
 
 
 def _real(rows: int) -> tuple[Any, Any]:

@@ -70,7 +70,8 @@ def stable_top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     if bool(crossing.any()):
         rows = crossing.nonzero().flatten()
         some, edge = values[rows], best[rows, -1:]
-        above, at = some > edge, some == edge
+        above = (some > edge) | (some.isnan() & ~edge.isnan())  # sorts above all numbers
+        at = (some == edge) | (some.isnan() & edge.isnan())
         kept = above | (at & (at.cumsum(-1) <= count - above.sum(-1, keepdim=True)))
         places = kept.nonzero()[:, 1].view(len(rows), count)
         best[rows], ids[rows] = _by_id(some.gather(-1, places), places)
@@ -93,8 +94,9 @@ def _above_the_edge(values: Tensor, count: int) -> Tensor | None:
 
 
 def _top(values: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
-    """The `count` best of each row in any order, and the rows [n] in which one as large as the last was left out.
+    """The `count` best of each row in any order, and the rows [n] in which one as large as the last was left out,
 
+    or may have been where one is not a number.
     They lie in the blocks (every V/8-th value) of the `count` largest maxima: for each value elsewhere those hold
     `count` at least as large.
     """
@@ -103,7 +105,7 @@ def _top(values: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     rows, vocab = values.shape
     if count < 32 or vocab < 16 * count:
         best, ids = torch.topk(values, count + 1, dim=-1)
-        return best[:, :-1], ids[:, :-1], best[:, -2] <= best[:, -1]
+        return best[:, :-1], ids[:, :-1], ~(best[:, -2] > best[:, -1])
     padded = torch.nn.functional.pad(values, (0, -vocab % _BLOCK), value=-torch.inf) if vocab % _BLOCK else values
     blocks = padded.view(rows, _BLOCK, -1)
     highest = blocks.amax(1)
@@ -112,8 +114,13 @@ def _top(values: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     best, places = torch.topk(some, count, dim=-1, sorted=False)
     first = torch.arange(_BLOCK, device=values.device)[:, None] * blocks.shape[2]
     edge = best.amin(-1, keepdim=True)
-    crossing = ((some >= edge).sum(-1) > count) | ((highest >= edge).sum(-1) > count)
+    crossing = (_not_below(some, edge) > count) | (_not_below(highest, edge) > count)
     return best, (chosen + first).flatten(1).gather(1, places), crossing
+
+
+def _not_below(values: Tensor, edge: Tensor) -> Tensor:
+    """How many values of each row are not below its edge: what is not a number counts."""
+    return values.shape[-1] - (values < edge).sum(-1)
 
 
 def _by_id(values: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:

@@ -10,6 +10,7 @@ from rheo_verify.checks.empirical import EXACT, DesignResult, Empirical
 from rheo_verify.checks.greedy import Close, GreedyCheck
 from rheo_verify.checks.real_layers import LayerCheck
 from rheo_verify.checks.verdict import Verdict
+from rheo_verify.errors import LimitReached
 from rheo_verify.report.tables import table
 from rheo_verify.report.text import Style, count
 
@@ -31,23 +32,35 @@ def to_text(result: Empirical, style: Style) -> str:
             f"over the whole vocabulary; at most {EXACT:g} counts as rounding. Other contexts are not covered.",
         ),
         *(_layer(check, style) for check in result.layers),
-        style.item("rounding", "; ".join(_rounded(check) for check in result.rounded)),
-        "",
-        style.strong("acceptance at depth 1, slots top-1, sampled, next (Table 4), exact"),
-        "  " + "   ".join(f"{name} {rate:.1%}" for name, rate in result.table4.items()),
-        "",
-        *_greedy(result, style),
-        style.strong("decoding"),
-        *table(HEAD, [_design(it) for it in result.designs], style),
     ]
+    if result.rounded:
+        lines.append(style.item("rounding", "; ".join(_rounded(check) for check in result.rounded)))
+    if result.table4:
+        rates = "   ".join(f"{name} {rate:.1%}" for name, rate in result.table4.items())
+        lines += ["", style.strong("acceptance at depth 1, slots top-1, sampled, next (Table 4), exact"), f"  {rates}"]
+    lines += ["", *_greedy(result, style)]
+    if result.designs:
+        lines += _decoding(result, style)
+    if result.stopped is not None:
+        lines += [style.item("stopped", f"{stopped_words(result.stopped)}; the rest is not shown"), ""]
+    return "\n".join([*lines, f"{style.verdict(result.verdict)}"]) + "\n"
+
+
+def stopped_words(limit: LimitReached) -> str:
+    """Which limit, and how far the work came."""
+    return f"{limit.message}: {limit.covered}"
+
+
+def _decoding(result: Empirical, style: Style) -> list[str]:
+    plan = result.plan
+    lines = [style.strong("decoding"), *table(HEAD, [_design(it) for it in result.designs], style)]
     refuted = [it for it in result.designs if it.verdict(plan.level) is Verdict.REFUTED]
     lines += [f"  {style.verdict(Verdict.REFUTED)}: {it.name}: {alarm(it)}" for it in refuted]
     if not refuted:
         lines.append("  no deviation was seen; samples can refute, not verify")
     lines += ["", style.strong(f"power: what {result.designs[-1].check.process.tokens} tokens would have shown")]
     lines += _powers(result.designs[-1], plan.level)
-    lines += ["", f"{style.verdict(result.verdict)}"]
-    return "\n".join(lines) + "\n"
+    return [*lines, ""]
 
 
 def _greedy(result: Empirical, style: Style) -> list[str]:
@@ -124,7 +137,7 @@ def _powers(it: DesignResult, level: float) -> list[str]:
 
 def to_json(result: Empirical) -> str:
     """One JSON object."""
-    plan = result.plan
+    plan, stopped = result.plan, result.stopped
     data: dict[str, Any] = {
         "schema": "rheo_verify/empirical",
         "version": 1,
@@ -173,6 +186,7 @@ def to_json(result: Empirical) -> str:
             "fault": plan.fault,
         },
         "models": {"target": result.pair.target.source, "head": result.pair.head.source},
+        "unfinished": None if stopped is None else {"why": stopped.message, "covered": stopped.covered},
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from rheo_verify.checks.precision import PrecisionRow
+from rheo_verify.errors import LimitReached
 from rheo_verify.report.tables import table
 from rheo_verify.report.text import Style
 
 HEAD = ("type", "m", "1 - lead", "mean TV", "largest", "tail sum", "ties", "unstable")
 
 
-def to_text(found: Sequence[PrecisionRow], source: str, style: Style) -> str:
-    """For people."""
+def to_text(found: Sequence[PrecisionRow], source: str, style: Style, stopped: LimitReached | None = None) -> str:
+    """For people. `stopped`: the limit that ended the work after these rows."""
     lines = [
         style.strong(f"Finite precision (claim residual-mass-rounding): {found[0].rows:,} rows, {source}"),
         "",
@@ -25,7 +26,10 @@ def to_text(found: Sequence[PrecisionRow], source: str, style: Style) -> str:
         "computed; TV: of the layer's output from p in the broken rows when m + 1 slots survive; ties: two of the K "
         "best scores are equal; unstable: top-k returned them in another order than by token id."
     )
-    return "\n".join([*lines, "", style.item("", words, 2)]) + "\n"
+    lines += ["", style.item("", words, 2)]
+    if stopped is not None:
+        lines += ["", style.item("stopped", f"{stopped.message}: {stopped.covered}; the rest is not shown")]
+    return "\n".join(lines) + "\n"
 
 
 def _cells(it: PrecisionRow) -> tuple[str, ...]:
@@ -33,7 +37,13 @@ def _cells(it: PrecisionRow) -> tuple[str, ...]:
     return it.dtype, str(it.lead), f"{it.broken:.2%}", f"{it.distance:.1e}", f"{it.largest:.1e}", *shares
 
 
-def to_json(found: Sequence[PrecisionRow], source: str) -> str:
-    """One JSON object."""
-    data = {"schema": "rheo_verify/precision", "version": 1, "source": source, "rows": [asdict(it) for it in found]}
+def to_json(found: Sequence[PrecisionRow], source: str, stopped: LimitReached | None = None) -> str:
+    """One JSON object. `unfinished`: which limit ended the work, after these rows."""
+    data = {
+        "schema": "rheo_verify/precision",
+        "version": 1,
+        "source": source,
+        "rows": [asdict(it) for it in found],
+        "unfinished": None if stopped is None else {"why": stopped.message, "covered": stopped.covered},
+    }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"

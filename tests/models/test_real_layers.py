@@ -189,6 +189,27 @@ def test_rows_with_what_is_not_a_number_are_not_mixed_up_with_ties(count: int) -
     assert ids[2].tolist() == list(range(1199, 1159, -1))
 
 
+@pytest.mark.parametrize("cpu", [True, False])
+@pytest.mark.parametrize(("vocab", "count"), [(606, 40), (1200, 20), (1200, 40), (1203, 64)])
+@pytest.mark.parametrize("lost", [1, 2, 19, 20, 21, 40, 41, 600])
+def test_a_tie_at_the_edge_of_a_row_with_what_is_not_a_number(
+    vocab: int, count: int, lost: int, cpu: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both in one row: what is not a number comes first, then falling values, each by token id, on any device."""
+    if not cpu:
+        monkeypatch.setattr(rows_of_models, "_above_the_edge", lambda values, count: None)
+    generator = torch.Generator().manual_seed(lost)
+    values = torch.randint(0, 12, (5, vocab), generator=generator).double()
+    for row in (0, 1, 3):
+        values[row, torch.randperm(vocab, generator=generator)[:lost]] = torch.nan
+    values[1, torch.randperm(vocab, generator=generator)[: count // 2]] = torch.inf
+    values[4] = -torch.inf
+    expected, order = values.sort(dim=-1, descending=True, stable=True)
+    best, ids = stable_top(values, count)
+    assert torch.equal(ids, order[:, :count])
+    assert torch.equal(best.nan_to_num(99.0), expected[:, :count].nan_to_num(99.0))
+
+
 @pytest.mark.parametrize("kind", ["float64", "float32", "bfloat16"])
 @pytest.mark.parametrize("given", [torch.float32, torch.bfloat16, torch.float64])
 def test_ranked_rows_are_the_definition(kind: str, given: torch.dtype) -> None:

@@ -7,16 +7,16 @@ import math
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from rheo_verify.checks import transcripts
 from rheo_verify.checks.batched_tilts import measured
 from rheo_verify.checks.eprocess import EProcess
-from rheo_verify.checks.tilts import TILTS, Seen
+from rheo_verify.checks.tilts import LARGEST, TILTS, Seen
 from rheo_verify.checks.transcripts import Audit, audit_file, read_line
 from rheo_verify.checks.uniformity import Uniformity, chi_square_tail, head_tail, transform
 from rheo_verify.checks.verdict import Verdict
@@ -117,17 +117,25 @@ def test_power_says_what_would_have_been_seen() -> None:
 
 
 def odd_batch(seed: int, count: int) -> list[Seen]:
-    """Rows of several lengths, ties, zeros, impossible tokens; drafts unknown, empty, or all of the mass; leaves."""
+    """Rows of several lengths, ties, zeros, impossible and all but impossible tokens; drafts unknown, empty, or all
+
+    of the mass; leaves.
+    """
     rng = np.random.default_rng(seed)
     batch = []
     for number in range(count):
         size = int(rng.integers(1, 9))
         p = rng.integers(0, 4, size).astype(float)
         p[rng.integers(size)] += 1
+        p /= p.sum()
+        if number % 5 == 0 and p[1:].any():
+            p[0] = (5e-324, 1e-310, 1e-300)[number // 5 % 3]
         drafted = None if number % 4 == 0 else tuple(rng.permutation(size)[: rng.integers(0, size + 1)].tolist())
         draft = rng.random(size) * (rng.random(size) < 0.7) if number % 3 == 0 else None
         leaf = (None, True, False)[int(rng.integers(3))]
-        batch.append(Seen(p / p.sum(), int(rng.integers(size)), drafted, draft, leaf))
+        emitted = int(rng.integers(size))
+        emitted += p[emitted] == 5e-324  # a row says of it no more than how often it is this
+        batch.append(Seen(p, int(emitted), drafted, draft, leaf))
     return batch
 
 
@@ -139,7 +147,7 @@ def test_a_batch_is_its_tokens_one_by_one(seed: int) -> None:
         assert at == seen.p[seen.emitted]
         rows = [tilt.row(seen) for tilt in TILTS]
         if at > 0:
-            expected = [1.0 if row is None else row[seen.emitted] / at for row in rows]
+            expected = [1.0 if row is None else min(float(row[seen.emitted]) / float(at), LARGEST) for row in rows]
             assert ratios.tolist() == pytest.approx(expected, rel=1e-12)
         order = np.argsort(-seen.p, kind="stable")
         assert (below + 0.25 * at) / total == pytest.approx(transform(seen.p, seen.emitted, order, 0.25), abs=1e-12)
@@ -155,6 +163,55 @@ def test_a_batch_is_its_tokens_one_by_one(seed: int) -> None:
         assert np.allclose(fast.wealth, slow.wealth, rtol=1e-9)
         assert np.array_equal(fast.information, slow.information)
         assert fast.highest == pytest.approx(slow.highest)
+
+
+def _all_but_impossible(*chances: float) -> list[Seen]:
+    return [Seen(np.array([chance, 1 - chance]), 0, (0,), np.array([0.5, 0.5]), False) for chance in chances]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("chances", [(1e-310,) * 20, (1e-300, 1e-300, 1e-310), (5e-324, 0.5, 5e-324)])
+def test_all_but_impossible_tokens_do_not_end_the_bets(chances: tuple[float, ...]) -> None:
+    batch = _all_but_impossible(*chances)
+    slow, fast = EProcess(), EProcess()
+    for seen in batch:
+        slow.see(seen)
+    fast.see_all(batch, measured(batch), (0.05, 0.01, 0.001))
+    for process in (slow, fast):
+        assert not np.isnan(process.wealth).any()
+        assert process.wealth.max() < math.inf
+        assert process.p_value == 0
+        assert process.found_at == {0.05: 1, 0.01: 1, 0.001: 1}
+    assert fast.highest == pytest.approx(slow.highest)
+
+
+def test_one_token_without_a_number_takes_no_wealth_from_a_batch() -> None:
+    batch = _all_but_impossible(1e-3, 1e-3)
+    numbers = measured(batch)
+    numbers.ratios[1] = math.nan
+    alone, process = EProcess(), EProcess()
+    alone.see_all(batch[:1], measured(batch[:1]), (0.05,))
+    process.see_all(batch, numbers, (0.05,))
+    assert process.highest == pytest.approx(alone.highest)
+    assert alone.highest > 3
+
+
+def test_audit_of_all_but_impossible_tokens(tmp_path: Path) -> None:
+    path, state = tmp_path / "t", tmp_path / "state"
+    path.write_text('{"token": 1, "logprobs": {"0": 0.0, "1": -720}, "rest": 0, "drafts": [1]}\n' * 20)
+    done = subprocess.run(_processes(path, "--state", str(state)), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert json.loads(done.stdout)["verdict"] == "REFUTED"
+    assert "Infinity" not in state.read_text()
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan, -math.inf])
+@pytest.mark.parametrize("key", ["wealth", "highest"])
+def test_a_state_whose_wealth_is_no_number_is_refused(key: str, value: float) -> None:
+    data = Audit().to_data()
+    data[key] = value if key == "highest" else [value, *data["wealth"][1:]]
+    with pytest.raises(InputError, match="RV607"):
+        Audit.from_data(data, "state")
 
 
 def test_rows_of_a_batch_do_not_depend_on_each_other() -> None:
@@ -189,6 +246,45 @@ def test_an_interrupted_batch_is_not_half_counted(tmp_path: Path, monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         _audit(path, audit)
     assert _audit(path, audit).to_data() == once.to_data()
+
+
+def test_interrupted_anywhere_a_batch_counts_once(tmp_path: Path) -> None:
+    """At each instruction of taking it in, the last assignments included."""
+    path = tmp_path / "t"
+    _transcript(path, 3)
+    path.write_text(path.read_text() + "{oops\n")
+    once = _audit(path).to_data()
+
+    def interrupted(at: int) -> bool:
+        count = 0
+
+        def trace(frame: Any, event: str, _: Any) -> Any:
+            nonlocal count
+            if frame.f_code is not transcripts._Batch.flush.__code__:
+                return None
+            frame.f_trace_opcodes = True
+            if event == "opcode":
+                count += 1
+                if count == at:
+                    raise KeyboardInterrupt  # which also ends the tracing
+            return trace
+
+        audit, before = Audit(), sys.gettrace()
+        try:
+            sys.settrace(trace)
+            _audit(path, audit)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(before)
+        ended = count == at
+        assert audit.to_data() in (once, Audit().to_data())
+        assert _audit(path, audit).to_data() == once
+        return ended
+
+    assert interrupted(1)
+    last = next(at for at in range(2, 10**4) if not interrupted(at))
+    assert last > 100
 
 
 def test_strict_stops_before_the_line(tmp_path: Path) -> None:
@@ -323,7 +419,7 @@ def test_broken_lines_are_named_and_do_not_end_it(tmp_path: Path) -> None:
         ('{"token": true, "logprobs": {"1": 0}}', "True is not a token"),
         ('{"token": 1, "logprobs": {"1": 0}, "drafts": 4}', "drafts must be"),
         ('{"token": 1, "logprobs": {"1": 0}, "leaf": 2}', "leaf must be"),
-        ("[" * 100_000, "not JSON"),
+        ("[" * 100_000, "(not JSON|nested too deeply)"),
     ],
 )
 def test_lines_that_cannot_be_used(line: str, message: str) -> None:
@@ -362,13 +458,27 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
 def test_a_killed_audit_reads_on_where_its_state_was_written(tmp_path: Path) -> None:
     path, state = tmp_path / "t", tmp_path / "state"
-    _transcript(path, 500)
-    path.write_bytes(path.read_bytes() * 20)
-    process = subprocess.Popen(_processes(path, "--state", str(state)), stdout=subprocess.DEVNULL)
-    while not state.exists() and process.poll() is None:
-        time.sleep(0.02)
+    _transcript(path, 600)
+    script = """if True:
+        import sys
+        from rheo_verify.cli import audit
+        from rheo_verify.cli.main import run
+
+        def write_and_wait(path, text, write=audit._write):
+            write(path, text)
+            print("written", flush=True)
+            sys.stdin.read()
+
+        audit.SECONDS, audit._write = 0.0, write_and_wait
+        run(sys.argv[1:])
+    """
+    command = [sys.executable, "-c", script, "audit", str(path), "--state", str(state)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "written\n"
     process.kill()
-    assert process.wait() == -signal.SIGKILL  # it had not ended by itself
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
     offset = json.loads(state.read_text())["offset"]
     assert 0 < offset < path.stat().st_size
     found = [
@@ -392,8 +502,6 @@ def test_power_of_a_long_run_is_that_of_every_token(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("odd", ["-0.5", "0", "-1e400", "true", "null", "NaN", '"x"', "1e999"])
 def test_reading_all_at_once_is_reading_one_by_one(odd: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rheo_verify.checks import transcripts
-
     line = f'{{"token": 3, "logprobs": {{"3": {odd}, "4": -0.9327521295671886}}, "rest": 0}}'.encode()
 
     def read() -> Any:

@@ -35,8 +35,9 @@ def to_html(result: Empirical, command: str) -> str:
         first,
         second,
         Part("acceptance", "Acceptance", _acceptance(result)),
-        Part("power", "What the samples would have shown", [_powers(result)]),
     ]
+    if result.designs:
+        parts.append(Part("power", "What the samples would have shown", [_powers(result)]))
     return page(f"{result.verdict}: {sentence}", head, parts, command)
 
 
@@ -50,6 +51,8 @@ def _facts(result: Empirical) -> list[tuple[str, Inside]]:
         "not verify."
     )
     items: list[tuple[str, Inside]] = [("Scope", scope), ("Tree", tree), ("Sampling", sampling)]
+    if result.stopped is not None:
+        items.append(("Stopped", f"{words.stopped_words(result.stopped)}; the rest is not shown"))
     return items + ([("Planted fault", tag("b", plan.fault))] if plan.fault else [])
 
 
