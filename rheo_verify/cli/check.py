@@ -79,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
     if kept is not None:
         certificate = paths_certificate(report, kept.cases)
         write(args.certificate, lambda: to_json(certificate), lambda: to_rocq(certificate), certificate.stated())
+        args.certificate = None  # written: an interrupt from here on leaves it
     if args.html is not None:
         from rheo_verify.report.html.check import to_html
 
