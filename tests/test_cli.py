@@ -96,6 +96,14 @@ def test_the_methods_agree_and_trees_are_known_only_with_equal_supports(capsys: 
     assert json.loads(out)["trees"] is None
 
 
+def test_tokens_of_a_cycle_are_those_of_one_cycle(capsys: pytest.CaptureFixture[str]) -> None:
+    """All of depth 1 is accepted with m = 2, K = V = 3: two tokens a cycle, however many cycles there are."""
+    for cycles in ("1", "3"):
+        flags = ("--vocab", "3", "--m", "2", "--depth", "1", "--cycles", cycles, "--json")
+        data = json.loads(invoke(capsys, "enumerate", *flags)[1])
+        assert (data["tokens_per_cycle"], data["accepted_by_depth"]) == ("2", ["1"] if cycles == "1" else None)
+
+
 @pytest.mark.parametrize("flags", [("--proxy", "1/4"), ("--proxy", "raw"), ("--ties", "token")])
 def test_classes_are_refused_where_they_would_repair_the_design(
     capsys: pytest.CaptureFixture[str], flags: tuple[str, ...]

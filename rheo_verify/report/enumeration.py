@@ -212,8 +212,10 @@ def to_json(result: Enumeration, settings: str, limits: Limits | None = None) ->
         "budgets_by": result.budgets_by,
         "checks": {claim: str(verdict) for claim, verdict in result.checks.items()},
         "not_checked": result.not_checked,
-        "tokens_per_cycle": None if unquoted else text(result.emission.tokens_per_cycle),
-        "accepted_by_depth": None if unquoted else [text(p) for p in result.emission.accepted_by_depth],
+        "tokens_per_cycle": None if unquoted else text(result.emission.tokens_per_cycle / result.cycles),
+        "accepted_by_depth": None
+        if unquoted or result.cycles > 1
+        else [text(p) for p in result.emission.accepted_by_depth],
         "method": result.method,
         "cycles": result.cycles,
         "scope": scope(result),
