@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import copy
+import functools
 import sys
 import types
 from collections.abc import Callable
@@ -38,6 +39,11 @@ class Rebuilder:
         if holder is not None and not isinstance(holder, (types.ModuleType, type)):
             self.instance = holder
         self.saved = [(names, before, _copies(before)) for names, before in _used_names(code)]
+        self.own = (code.__dict__, dict(code.__dict__)) if isinstance(code, types.FunctionType) else ({}, {})
+        defaults = getattr(code, "__defaults__", None) or ()
+        self.defaults = tuple(map(_copied, defaults)) if any(map(_mutable, defaults)) else None
+        bound = [value for _, before, _ in self.saved for value in before.values()]
+        self.caches = [value for value in (code, *bound) if isinstance(value, functools._lru_cache_wrapper)]
         self.cells = [(cell, copied) for cell in getattr(code, "__closure__", None) or () if (copied := _cell(cell))]
 
     def fresh(self) -> Callable[..., Any]:
@@ -52,6 +58,13 @@ class Rebuilder:
                     names[name] = value
         for cell, value in self.cells:
             cell.cell_contents = _copied(value[0])
+        for cache in self.caches:
+            cache.cache_clear()
+        if self.defaults is not None:
+            self.code.__defaults__ = tuple(map(_copied, self.defaults))
+        if len(self.own[0]) > len(self.own[1]):
+            for name in self.own[0].keys() - self.own[1].keys():
+                del self.own[0][name]
         if isinstance(self.code, type):
             built: Callable[..., Any] = self.code()
             return built
