@@ -49,6 +49,19 @@ def test_state_is_put_back_for_each_path(code: Callable[..., Any]) -> None:
     assert check_verifier(code, arrays="list", scope=scope).verdict is Verdict.VERIFIED
 
 
+def test_code_that_ends_the_process_is_no_answer() -> None:
+    real = os._exit
+
+    def verify(target: Any, draft: Any, tokens: Any) -> list[int]:
+        if tokens[0]:
+            os._exit(0)
+        return [draw(target[0])]
+
+    report = check_verifier(verify, arrays="list", scope=SCOPE)
+    assert (report.verdict, report.code) == (Verdict.REFUTED, "RV405")
+    assert os._exit is real
+
+
 @pytest.mark.parametrize("number", [lambda: os.urandom(1)[0] / 256, lambda: uuid.uuid4().int % 97 / 97])
 def test_randomness_that_is_not_answered_shows_itself(number: Callable[[], float]) -> None:
     def sample(row: Any) -> int:
