@@ -118,14 +118,23 @@ def audit_file(path: str | Path, audit: Audit, *, strict: bool = False, every: i
     """
     try:
         with open(path, "rb") as file:
-            size = file.seek(0, 2)
+            size = file.seek(0, 2) if file.seekable() else _skipped(file, audit.offset)
             if size < audit.offset:
                 raise InputError("RV607", f"{path}: has {size:,} bytes, but {audit.offset:,} were read before")
-            file.seek(audit.offset)
+            if file.seekable():
+                file.seek(audit.offset)
             yield from _read(file, str(path), audit, strict, every)
     except OSError as error:
         raise InputError("RV120", f"{path}: cannot be read ({error.strerror or error})") from None
     yield audit.offset
+
+
+def _skipped(stream: BinaryIO, size: int) -> int:
+    """Read over the first `size` bytes of what cannot be gone back in; returns how many there were."""
+    left = size
+    while left and (passed := stream.read(min(left, 2**20))):
+        left -= len(passed)
+    return size - left
 
 
 def _read(file: BinaryIO, path: str, audit: Audit, strict: bool, every: int) -> Iterator[int]:
@@ -208,7 +217,7 @@ def read_line(line: bytes, where: str) -> Seen:
     if len(line) >= LONGEST_LINE:
         raise InputError("RV606", f"{where}: is longer than {LONGEST_LINE // 2**20} MB")
     try:
-        data = json.loads(line, parse_int=integer)
+        data = json.loads(line, parse_int=integer, object_pairs_hook=_once)
     except UnicodeDecodeError as error:
         raise InputError("RV606", f"{where}: is not UTF-8 text (byte {error.start})") from None
     except json.JSONDecodeError as error:
@@ -227,6 +236,8 @@ def read_line(line: bytes, where: str) -> Seen:
         raise InputError("RV606", f"{where}: logprobs must be an object from token to log-probability")
     tokens, values = _stated(stated, where)
     places = dict(zip(tokens, range(len(tokens)), strict=True))
+    if len(places) != len(tokens):
+        raise InputError("RV606", f"{where}: logprobs name a token twice")
     if values.max() > 1e-6:
         raise InputError("RV606", f"{where}: a log-probability is positive: {values.max()}")
     rest = _number(data.get("rest", 0.0), f"{where}: rest")
@@ -242,7 +253,9 @@ def read_line(line: bytes, where: str) -> Seen:
     leaf = data.get("leaf")
     if leaf not in (None, True, False):
         raise InputError("RV606", f"{where}: leaf must be true or false")
-    known = None if drafts is None else tuple(places[it] for it in map(_drafted, drafts) if it in places)
+    if not {*map(type, drafts or ())} <= {int}:
+        raise InputError("RV606", f"{where}: drafts must be whole numbers, the ids of tokens")
+    known = None if drafts is None else tuple(places[it] for it in drafts if it in places)
     return Seen(p / whole, places.get(_token(data["token"], where), len(tokens)), known, None, leaf)
 
 
@@ -259,8 +272,11 @@ def _stated(stated: dict[str, Any], where: str) -> tuple[list[int], Any]:
     return tokens, np.array([_number(it, f"{where}: logprobs") for it in stated.values()])
 
 
-def _drafted(value: Any) -> int:
-    return value if isinstance(value, int) else -1
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return found
 
 
 def _token(value: Any, where: str) -> int:

@@ -41,7 +41,7 @@ def add(subparsers: Any) -> None:
         epilog=EXAMPLES + EXIT_CODES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", metavar="FILE", help="a transcript, JSON lines")
+    parser.add_argument("file", metavar="FILE", help="a transcript, JSON lines; - is standard input")
     parser.add_argument("--state", metavar="STATE", help="read on from this file if there; written every second")
     parser.add_argument("--strict", action="store_true", help="end at the first line that cannot be used")
     parser.add_argument("--level", type=float, default=0.01, help="chance of a false alarm (default: 0.01)")
@@ -72,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
             raise InputError("RV607", f"{state}: was begun with seed {audit.seed}, not {args.seed}")
     else:
         audit = Audit(args.level, args.seed)
+    if args.file == "-":
+        args.file = "/dev/stdin"
     size = os.path.getsize(args.file) if os.path.isfile(args.file) else 0
     stopped = None
     try:

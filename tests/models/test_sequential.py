@@ -394,6 +394,21 @@ def test_an_audit_resumed_is_the_audit_in_one_go(tmp_path: Path) -> None:
         Audit.from_data({"schema": "something"}, "state")
 
 
+def test_a_pipe_is_read_like_a_file_and_read_on(tmp_path: Path) -> None:
+    path, state = tmp_path / "t", tmp_path / "state"
+    _transcript(path, 60, power=1.2)
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    flags = ["--json", "--state", str(state)]
+    command = [sys.executable, "-m", "rheo_verify", "audit", "-", *flags]
+    for piped in (b"".join(lines[:25]), whole):
+        done = subprocess.run(command, input=piped, capture_output=True, cwd=Path(__file__).parents[2], check=False)
+        assert done.stderr == b""
+    assert json.loads(state.read_text()) == json.loads(json.dumps(_audit(path).to_data()))
+    done = subprocess.run(command, input=whole[:100], capture_output=True, cwd=Path(__file__).parents[2], check=False)
+    assert (done.returncode, b"RV607" in done.stderr) == (2, True)
+
+
 def test_broken_lines_are_named_and_do_not_end_it(tmp_path: Path) -> None:
     path = tmp_path / "t"
     _transcript(path, 3)
@@ -418,7 +433,10 @@ def test_broken_lines_are_named_and_do_not_end_it(tmp_path: Path) -> None:
         ('{"token": 1, "logprobs": {"x": 0}}', "'x' is not a token"),
         ('{"token": true, "logprobs": {"1": 0}}', "True is not a token"),
         ('{"token": 1, "logprobs": {"1": 0}, "drafts": 4}', "drafts must be"),
+        ('{"token": 1, "logprobs": {"1": 0}, "drafts": [NaN]}', "drafts must be"),
         ('{"token": 1, "logprobs": {"1": 0}, "leaf": 2}', "leaf must be"),
+        ('{"token": 0, "logprobs": {"0": -0.7, "0": -0.7}, "rest": 0.5}', "a key stands twice"),
+        ('{"token": 0, "logprobs": {"0": -0.7, "00": -0.7}}', "name a token twice"),
         ("[" * 100_000, "(not JSON|nested too deeply)"),
     ],
 )
