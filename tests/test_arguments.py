@@ -220,3 +220,17 @@ def test_streams_that_are_full_or_closed(arguments: str, where: str, code: int) 
         assert done.returncode == code, command
         if where == ">":
             assert re.fullmatch(r"rheo_verify[a-z1 ]*: RV122: the output cannot be written: [^\n]*\n", done.stderr)
+
+
+@pytest.mark.parametrize("width", [40, 72])
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_fits_the_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str, width: int
+) -> None:
+    """All but examples, which are there to be copied."""
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run([*([command] if command else []), "--help"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    wide = [line for line in lines if len(line) > width and not line.startswith(("  rheo_verify ", '  {"id"'))]
+    assert wide == []
+    assert len([line for line in lines if line.startswith("usage: ")]) == 1

@@ -49,7 +49,6 @@ def add(subparsers: Any) -> None:
         "the optimum with its certificate; and the expected tokens per cycle of the whole decoder. `compare` puts the "
         "rules side by side for m = 0 to 4.",
         epilog=EXAMPLES + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("mode", nargs="?", choices=("compare",), metavar="compare", help="rules side by side")
     settings.add_model_arguments(parser)

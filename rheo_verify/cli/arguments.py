@@ -6,11 +6,13 @@ import argparse
 import difflib
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NoReturn
 
 from rheo_verify.errors import InputError
+from rheo_verify.report.terminal import NARROW
 
 MAY_BE_EMPTY = ("context",)
 """Arguments for which "" is a value: the context before the first token."""
@@ -27,6 +29,24 @@ _FORMS = (
 """What argparse says, and how it is said here."""
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Paragraphs fit the terminal; lines that begin with a space (examples, exit codes) stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        lines = text.splitlines()
+        return "\n".join(line if line[:1] in ("", " ") else textwrap.fill(line, width) for line in lines)
+
+    def _format_usage(self, *given: Any) -> str:
+        width = self._width
+        if width >= NARROW:
+            return super()._format_usage(*given)
+        self._width = 10_000
+        words = re.sub(r"\[[^\[\]]*\]", lambda flag: flag[0].replace(" ", "\0"), super()._format_usage(*given))
+        self._width = width
+        fit = textwrap.fill(words, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        return fit.replace("\0", " ") + "\n\n"
+
+
 class Parser(argparse.ArgumentParser):
     """Faults raise `InputError` RV110 instead of ending the process. Subparsers are of this class, too.
 
@@ -34,6 +54,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("formatter_class", Help)
         super().__init__(*args, **kwargs)
         self._negative_number_matcher = re.compile(r"-\.?\d")  # -1/4 is a value, not a flag
         self._given: dict[str, str] = {}

@@ -39,7 +39,6 @@ def add(subparsers: Any) -> None:
         description="Anytime-valid sequential tests and a transform test of what an engine emitted. Reads a stream in "
         "constant memory; resumes where it stopped.",
         epilog=EXAMPLES + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("file", metavar="FILE", help="a transcript, JSON lines; - is standard input")
     parser.add_argument("--state", metavar="STATE", help="read on from this file if there; written every second")

@@ -37,7 +37,6 @@ def add(subparsers: Any) -> None:
         description="Run a function while its calls of random, numpy.random and torch are answered by enumeration, and "
         "compare its exact output law with the target's.",
         epilog=EXAMPLES + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_flags(parser)
     parser.set_defaults(run=run)

@@ -71,7 +71,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add_certificate(group, "the verdict's numbers")
     group.add_argument("--planted", metavar="DIR", help="check every file of a folder of planted faults; print a table")
     group = parser.add_argument_group(
-        "coins by strata: integrate with a stated error bound instead of searching for breakpoints"
+        "coins by strata", "integrate with a stated error bound instead of searching for breakpoints"
     )
     group.add_argument("--coins", type=int, metavar="C", help="uniforms it is given (default: one per draft and one)")
     group.add_argument("--strata", type=int, metavar="N", help="strata of each coin at first, a power of two")

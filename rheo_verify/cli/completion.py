@@ -29,7 +29,6 @@ def add(subparsers: Any) -> None:
         help="print a completion script for bash, zsh or fish",
         description="Print a script that completes commands, flags, their values, decoders, models and files.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
     parser.set_defaults(run=run)

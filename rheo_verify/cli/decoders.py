@@ -33,7 +33,6 @@ def add(subparsers: Any) -> None:
         help="the table of published decoders: verdict, acceptance, cost; or one of them",
         description="Decide for every decoder of the family, exactly, whether it is lossless, and what it accepts.",
         epilog=EXAMPLES + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="one decoder (default: all of them)")
     settings.add_model_arguments(parser)

@@ -27,7 +27,6 @@ def add(subparsers: Any) -> None:
         description="Versions, the rational type, torch and its device, extras, Rocq, a browser: what is there, what "
         "each is for, and how to get what is missing.",
         epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--need", metavar="PART", action="append", default=[], help="exit with 3 if it is missing")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

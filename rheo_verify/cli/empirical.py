@@ -36,7 +36,6 @@ def add(subparsers: Any) -> None:
         description="On a real pair (the shipped small one by default): the exact layer check over all outcomes of the "
         "sampled token, Table 4 and tau of top-K and each m, and sequential tests of what is emitted.",
         epilog=EXAMPLES + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     models = parser.add_argument_group("models")
     models.add_argument("--target", metavar="DIR", help="a local Llama checkpoint (default: the shipped small one)")

@@ -39,7 +39,6 @@ def add(subparsers: Any) -> None:
         description="Enumerate every tree that the drafting's randomness can make, prune and group them, and compare "
         "what is emitted with the target, in exact rationals, at every budget 1…R.",
         epilog=EXAMPLES + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     settings.add_model_arguments(parser)
     settings.add_design_arguments(parser)

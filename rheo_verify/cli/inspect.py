@@ -23,7 +23,6 @@ def add(subparsers: Any) -> None:
         description="Read a local Llama or EAGLE-3 checkpoint: layout, sizes, vocabulary maps; with two folders also "
         "whether they fit. Every fault is named by its key. Needs the torch extra.",
         epilog=EXAMPLES + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("folders", metavar="DIR", nargs="+", help="one checkpoint, or a target and a head")
     parser.add_argument("--json", action="store_true", help="print one JSON object")

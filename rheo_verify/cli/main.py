@@ -76,7 +76,6 @@ def parser() -> Parser:
         prog="rheo_verify",
         description="Decide, exactly, whether a speculative decoder is lossless.",
         epilog=EXAMPLES + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     top.add_argument("--version", action="version", version=f"rheo_verify {rheo_verify.__version__}")
     subparsers = top.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -102,14 +101,15 @@ def run(argv: Sequence[str] | None = None) -> int:
 def _run(given: Sequence[str], out: Output) -> int:
     args = argparse.Namespace(command=None)
     name = " ".join(["rheo_verify", *(it for it in given[:1] if it in COMMANDS)])
+    width = terminal_width()
+    out.width = width if width < NARROW else None
     try:
         parsed = _parse(given)
         if parsed is None:
             sys.stdout.flush()
             return 0
         args = parsed
-        width = terminal_width()
-        out.width = width if width < NARROW and not getattr(args, "json", False) else None
+        out.width = None if getattr(args, "json", False) else out.width
         messages.choose(args.quiet, args.verbose)
         messages.begin(args.command)
         check_combinations(args)

@@ -33,7 +33,6 @@ def add(subparsers: Any) -> None:
         description="On random logits or a real head's: how often the proxy computed as 1 minus the lead falls below a "
         "fill, the total variation that results, how often scores tie; and the same with the tail's sum.",
         epilog=EXAMPLES + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--rows", type=int, default=2000, metavar="N", help="rows to look at (default: 2000)")
     parser.add_argument("--vocab", type=int, default=128, metavar="V", help="tokens of random rows (default: 128)")

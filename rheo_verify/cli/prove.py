@@ -29,7 +29,6 @@ def add(subparsers: Any) -> None:
         "mathcomp), symbolic proofs (level 2, needs z3 and sympy), bounded sweeps (level 1), random instances (level "
         "0). What is not installed is said, and then the answer is inconclusive.",
         epilog=EXAMPLES + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("claims", nargs="*", metavar="CLAIM", help="claim ids (docs/reference/claims.md); default: all")
     parser.add_argument("--level", type=int, choices=(0, 1, 2, 3), help="only the checks of this level")

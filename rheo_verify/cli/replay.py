@@ -11,9 +11,10 @@ from rheo_verify.errors import InputError
 
 WAYS = ("verifier", "sampler", "decoder", "coins", "strata", "huggingface")
 HELP = """a replay string is SETTINGS:KIND:CHOICES, as printed by the other commands:
-  SETTINGS  what differs from the defaults, e.g. vocab=6,m=2, or "default"
+  SETTINGS  what differs from the defaults, e.g. vocab=6,m=2, or default
   KIND      class (best-first growth) or tree (build all, then prune)
-  CHOICES   the tokens drawn, in order, e.g. 2.0; then, if it goes on, the choices of one verification
+  CHOICES   the tokens drawn, in order, e.g. 2.0; then, if it goes on,
+            the choices of one verification
 
 of foreign code (`check` prints them): KIND is verifier, sampler, decoder, coins, strata or huggingface, SETTINGS are
 the code, its options and the case; the case is enumerated again, one path is walked through, and the exit code is the
@@ -36,7 +37,6 @@ def add(subparsers: Any) -> None:
         "replay",
         help="walk through one class or path: pools, scores, what survived, each verification step",
         epilog=HELP + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("string", metavar="STRING", help="a replay string")
     parser.add_argument("--svg", metavar="FILE", help="also draw the tree, with what was pruned faded, as SVG")

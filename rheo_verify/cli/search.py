@@ -30,7 +30,6 @@ def add(subparsers: Any) -> None:
         help="search all p, q on a grid for an acceptance statement",
         description="Search all p, q with a common denominator of at most N, smallest first, in exact integers.",
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--where", required=True, metavar="QUESTION", help='what to look for, e.g. "rrsw > rheo"')
     parser.add_argument("--vocab", type=int, default=4, metavar="V", help="tokens (default 4)")

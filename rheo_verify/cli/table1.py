@@ -23,7 +23,6 @@ def add(subparsers: Any) -> None:
         description="The candidate pool of the paper's Table 1 under the paper's proxy and under an ad-hoc one: what "
         "survives, the law of the sampled token given that it does, the verdict and the total variation.",
         epilog=EXAMPLES + EXIT_CODES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
