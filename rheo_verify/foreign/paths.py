@@ -59,7 +59,7 @@ class SeenPath:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenCase:
     """A case from inside: its paths, most probable first, and the law of the output as it should be and as it is.
 
     Where there are more than `MOST_PATHS` paths, those are the first ones and `found` is theirs alone (`whole` False).
@@ -103,7 +103,7 @@ def seen(
     scope: DecoderScope | Scope | None = None,
     coins: int | None = None,
     grid: int = 32,
-) -> Seen:
+) -> SeenCase:
     """One case of a verifier, sampler, decoder or coins with every path. Options: those of the check of this way in."""
     maker = Maker(arrays, way == "sampler" if logits is None else logits, dtype)
     processing = processing or Processing()
@@ -121,7 +121,7 @@ def seen(
         return _seen(DecoderTrial(door, built, case, setting), 0)
 
 
-def _seen(trial: Trial, drafts: int) -> Seen:
+def _seen(trial: Trial, drafts: int) -> SeenCase:
     def told(chance: Chance) -> Any:
         asked = _Asked(chance, drafts)
         emitted, breaches = trial.run(asked)
@@ -135,7 +135,7 @@ def _seen(trial: Trial, drafts: int) -> Seen:
     return _ordered(found, trial.expected(), trial.compared, next(every, None) is None)
 
 
-def _coins(code: Callable[..., Any], case: Case, maker: Maker, coins: int, grid: int) -> Seen:
+def _coins(code: Callable[..., Any], case: Case, maker: Maker, coins: int, grid: int) -> SeenCase:
     """A path is a box of the coins in which the output is one."""
     found = []
     for tokens, weight in drafts_of(case):
@@ -157,6 +157,6 @@ def _ordered(
     expected: Law[tuple[int, ...]],
     compared: Callable[[Law[tuple[int, ...]]], Law[tuple[int, ...]]],
     whole: bool,
-) -> Seen:
+) -> SeenCase:
     law = collect((path.emitted, path.probability) for path in paths if path.emitted is not None)
-    return Seen(tuple(sorted(paths, key=lambda it: -it.probability)), expected, compared(law), whole)
+    return SeenCase(tuple(sorted(paths, key=lambda it: -it.probability)), expected, compared(law), whole)

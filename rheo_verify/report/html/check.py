@@ -7,7 +7,7 @@ from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.foreign import texts
-from rheo_verify.foreign.paths import Question, Seen, SeenPath
+from rheo_verify.foreign.paths import Question, SeenCase, SeenPath
 from rheo_verify.foreign.reports import CheckReport, Difference, Finding
 from rheo_verify.probability.laws import Law, collect
 from rheo_verify.probability.rationals import ONE, ZERO, decimal
@@ -27,7 +27,7 @@ SENTENCES = {
 SAMPLER = "the law that it claims, on everything in the scope"
 
 
-def to_html(report: CheckReport, seen: Seen | None, found_at: str, command: str) -> str:
+def to_html(report: CheckReport, seen: SeenCase | None, found_at: str, command: str) -> str:
     """One self-contained page. `seen`: the first finding's case from inside; `found_at`: ``MODULE:NAME``."""
     first = report.findings[0] if report.findings else None
     good = report.verdict is Verdict.VERIFIED and report.way == "sampler"
@@ -120,7 +120,7 @@ def _places(rows: Any) -> list[tuple[str, Sequence[str]]]:
     return [(f"position {place}", row) for place, row in enumerate(rows)]
 
 
-def tokens(seen: Seen, threshold: float) -> list[Inside]:
+def tokens(seen: SeenCase, threshold: float) -> list[Inside]:
     """For each position a table: how probable each token should be there, and how probable it is.
 
     What differs by no more than `threshold` is not marked.
@@ -146,7 +146,7 @@ def _at(law: Law[tuple[int, ...]], place: int) -> Law[int]:
     return collect((outcome[place], mass) for outcome, mass in law.items() if len(outcome) > place)
 
 
-def _paths(report: CheckReport, seen: Seen) -> list[Inside]:
+def _paths(report: CheckReport, seen: SeenCase) -> list[Inside]:
     paths = seen.paths
     shown = paths[:MOST_PATHS]
     wrong = [it for finding in report.findings for it in finding.differences]
