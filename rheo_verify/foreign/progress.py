@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
+
+from rheo_verify.limits import Progress
 
 Item = TypeVar("Item")
-Tell: TypeAlias = Callable[[str, int, int], None]
-"""Called with what is counted, how many are done, and how many there are."""
 
-_listener: ContextVar[Tell | None] = ContextVar("listener", default=None)
+_listener: ContextVar[Progress | None] = ContextVar("listener", default=None)
 
 
 def say(what: str, done: int, total: int) -> None:
@@ -22,7 +22,7 @@ def say(what: str, done: int, total: int) -> None:
 
 
 @contextmanager
-def telling(tell: Tell | None) -> Iterator[None]:
+def telling(tell: Progress | None) -> Iterator[None]:
     """For the checks that run inside."""
     before = _listener.set(tell)
     try:
