@@ -93,6 +93,17 @@ def test_everything_fits_forty_columns(
         assert words(shown[120]) <= words(shown[width]), (width, words(shown[120]) - words(shown[width]))
 
 
+@pytest.mark.parametrize("length", [30, 50, 200])
+def test_a_path_is_never_cut(length: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is there to be copied, however deep the checkout lies."""
+    path = "/" + "a-folder/" * (length // 9) + "python"
+    monkeypatch.setattr(sys, "executable", path)
+    for width in (30, 40, 60, 80):
+        monkeypatch.setenv("COLUMNS", str(width))
+        run(["doctor"])
+        assert path in capsys.readouterr().out
+
+
 def test_json_is_not_wrapped(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     run(["enumerate", "--vocab", "3", "--json"])

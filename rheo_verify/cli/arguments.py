@@ -6,13 +6,12 @@ import argparse
 import difflib
 import re
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NoReturn
 
 from rheo_verify.errors import InputError
-from rheo_verify.report.terminal import NARROW
+from rheo_verify.report.terminal import NARROW, wrapped
 
 MAY_BE_EMPTY = ("context",)
 """Arguments for which "" is a value: the context before the first token."""
@@ -34,7 +33,10 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines = text.splitlines()
-        return "\n".join(line if line[:1] in ("", " ") else textwrap.fill(line, width) for line in lines)
+        return "\n".join(line if line[:1] in ("", " ") else "\n".join(wrapped(line, width)) for line in lines)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrapped(" ".join(text.split()), width)
 
     def _format_usage(self, *given: Any) -> str:
         width = self._width
@@ -43,7 +45,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
         self._width = 10_000
         words = re.sub(r"\[[^\[\]]*\]", lambda flag: flag[0].replace(" ", "\0"), super()._format_usage(*given))
         self._width = width
-        fit = textwrap.fill(words, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        fit = "\n".join(wrapped(words, width, then="  "))
         return fit.replace("\0", " ") + "\n\n"
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from rheo_verify.report.terminal import COLOUR
+from rheo_verify.report.terminal import COLOUR, wrapped
 
 LONGEST = 2000
 """Characters of a message."""
@@ -104,14 +103,7 @@ def _fitted(line: str, width: int) -> str:
     start = margin[0]
     rest = re.sub(r" {3,}", "  ", plain[len(start) :])  # the gaps of a table
     under = start.replace("├", "│").replace("└", " ").replace("─", " ") + ("  " if len(start) < width // 2 else "")
-    wrapped = textwrap.wrap(
-        rest,
-        max(width, len(under) + 12),
-        initial_indent=start,
-        subsequent_indent=under,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    lines = wrapped(rest, max(width, len(under) + 12), start, under)
     if colour is not None and COLOUR.findall(body)[-1] == "\033[0m" and body.endswith("\033[0m"):
-        wrapped = [f"{colour[0]}{part}\033[0m" for part in wrapped]
-    return "\n".join(wrapped) + line[len(body) :]
+        lines = [f"{colour[0]}{part}\033[0m" for part in lines]
+    return "\n".join(lines) + line[len(body) :]

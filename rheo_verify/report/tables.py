@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Sequence
 
-from rheo_verify.report.terminal import COLOUR
+from rheo_verify.report.terminal import COLOUR, wrapped
 from rheo_verify.report.text import Style
 
 GAP = 2
@@ -99,7 +98,7 @@ def block(head: Sequence[str], row: Sequence[str], style: Style, indent: int = 2
 def _wrapped(line: str, width: int) -> list[str]:
     if _length(line) <= width:
         return [line] if line else []
-    return textwrap.wrap(line, max(12, width), subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return wrapped(line, max(12, width), then="  ")
 
 
 def _length(cell: str) -> int:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import textwrap
 from dataclasses import dataclass
 from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.probability.rationals import decimal, text
-from rheo_verify.report.terminal import NARROW
+from rheo_verify.report.terminal import NARROW, wrapped
 
 _COLOURS = {"VERIFIED": "32", "REFUTED": "31", "INCONCLUSIVE": "33"}
 
@@ -39,9 +38,9 @@ class Style:
     def item(self, label: str, words: str, indent: int = 10) -> str:
         """A label in the margin and wrapped words beside it (below it on a narrow terminal)."""
         if self.width < NARROW:
-            body = textwrap.wrap(words, max(20, self.width - 2), break_on_hyphens=False)
+            body = wrapped(words, max(20, self.width - 2))
             return "\n".join([*([label] if label else []), *("  " + line for line in body)])
-        body = textwrap.wrap(words, self.width - indent, break_on_hyphens=False) or [""]
+        body = wrapped(words, self.width - indent) or [""]
         return "\n".join((label if i == 0 else "").ljust(indent) + line for i, line in enumerate(body))
 
 
