@@ -31,6 +31,11 @@ _FORMS = (
 class Help(argparse.RawDescriptionHelpFormatter):
     """Paragraphs fit the terminal; lines that begin with a space (examples, exit codes) stay as they are."""
 
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        if self._width < NARROW:
+            self._max_help_position = 6
+
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         lines = text.splitlines()
         return "\n".join(line if line[:1] in ("", " ") else "\n".join(wrapped(line, width)) for line in lines)
