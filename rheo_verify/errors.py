@@ -102,6 +102,7 @@ CODES: dict[str, str] = {
     "RV413": "a row given to a random function is not a distribution",
     "RV414": "u <= p/q accepts at u = 0 (a warning)",
     "RV415": "a generator was set back: two draws share their noise (a warning)",
+    "RV416": "what a call emits depends on the call before it",
     "RV421": "the error of the integrated law is too large to decide (a warning)",
     "RV422": "the assumption about the coins does not hold (a warning)",
     "RV501": "an optimal-transport plan meets a candidate set that it was not made for",

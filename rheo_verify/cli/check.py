@@ -150,10 +150,12 @@ def _seen(code: Any, report: Any, args: argparse.Namespace, options: dict[str, A
     """The first finding's case from inside; None where there is none, or no paths."""
     from rheo_verify.foreign.cases import read_case
     from rheo_verify.foreign.paths import seen
+    from rheo_verify.foreign.second_call import read_second
 
     if not report.findings or args.strata is not None:
         return None
-    return seen(code, args.way, read_case(report.findings[0].data), **options)
+    first = report.findings[0]
+    return seen(code, args.way, read_case(first.data), after=read_second(first.replay)[0], **options)
 
 
 def read_case_argument(written: str) -> Any:

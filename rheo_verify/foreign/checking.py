@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
@@ -20,9 +21,10 @@ from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
 from rheo_verify.foreign.progress import followed, say
 from rheo_verify.foreign.refusal import Refused, raised
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
+from rheo_verify.foreign.second_call import SecondCall, calls_in_a_row, for_two_calls, read_second
 from rheo_verify.foreign.shrinking import shrink
 from rheo_verify.foreign.spreading import Progress, part_of, run_elsewhere, run_part
-from rheo_verify.foreign.state import Rebuilder, Standing
+from rheo_verify.foreign.state import Rebuilder, Standing, rebuilding
 from rheo_verify.foreign.walking import walk
 from rheo_verify.foreign.watching import Watch, Watched, refused_row
 from rheo_verify.probability.chance import Chance
@@ -33,6 +35,8 @@ from rheo_verify.probability.replay import replay
 Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
 Judged = tuple[list[Finding], int]
 _RERUN = 100
+_FEWEST_RUNS = 400
+"""Of calls in a row, where a check has few paths; in a large one, a tenth of its paths."""
 _AGAIN = 20
 """Paths of a case that fails are run again, so many or once each: an unanswered coin shows itself."""
 
@@ -182,14 +186,14 @@ def check(
     if way.case is not None:
         check_case(way.case, way.name)
     kept, ahead = itertools.tee(cases)
-    first = next(ahead, None) if way.case is None else way.case
+    twice = [way.case] if way.case else for_two_calls(itertools.filterfalse(way.skip, ahead))
     part = part_of(kept)
     begun: Progress = Progress()
     left: Iterable[Case] = kept
     if part is None and way.case is None:
         begun, left = run_elsewhere(kept, way.seconds)
-    with answering(code) as door:
-        rebuilder, last, until = Rebuilder(code), -_RERUN, time.monotonic() + way.seconds
+    with answering(code) as door, rebuilding(code) as rebuilder:
+        last, until = -_RERUN, time.monotonic() + way.seconds
 
         def judged(case: Case, paths: int | None) -> Judged | None:
             nonlocal last
@@ -207,14 +211,21 @@ def check(
             again = trial(door, rebuilder, read(found[0], way))
             _same_again(again, found, door)
             found = by_rank([*found, *broken_contracts(again, found[0], threshold_for(door.dtypes))])
-        if first is not None and _draws_again(trial(door, Standing(rebuilder), first), door):
+        if twice and _draws_again(trial(door, Standing(rebuilder), twice[0]), door):
             door.warnings["two calls in a row draw the same noise: each call seeds its generator"] = "RV415"
-        warnings = tuple((code_name, remark) for remark, code_name in door.warnings.items())
         threshold = threshold_for(door.dtypes)
+        if not found:
+            most = max(_FEWEST_RUNS, progress.paths // 10)
+            found = calls_in_a_row(functools.partial(trial, door), rebuilder, twice, threshold, most)
+        warnings = tuple((code_name, remark) for remark, code_name in door.warnings.items())
         answer = report(way, code, progress, found, threshold, warnings, name)
         if way.case is not None and way.path is not None:
-            last_trial, path = trial(door, rebuilder, way.case), way.path
-            answer = replace(answer, walk=walk(last_trial, path))
+            first, path = read_second(way.path)
+            standing = rebuilder if first is None else Standing(rebuilder)
+            walked = trial(door, standing, way.case)
+            if isinstance(standing, Standing) and first is not None:
+                walked = SecondCall(walked, standing, first)
+            answer = replace(answer, walk=walk(walked, path))
     return answer
 
 

@@ -15,7 +15,7 @@ from rheo_verify.probability.laws import Law, law_total_variation
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, decimal
 from rheo_verify.probability.replay import choices_text
 
-RANK = ("RV412", "RV411", "RV413", "RV405", "RV406", "RV408", "RV409", "RV407", "RV410", "RV401")
+RANK = ("RV412", "RV411", "RV413", "RV405", "RV406", "RV408", "RV409", "RV407", "RV410", "RV401", "RV416")
 """When a case shows several faults, the first of these is named first: causes before consequences."""
 
 

@@ -19,8 +19,9 @@ from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.refusal import user_line
 from rheo_verify.foreign.sampler import SamplerTrial
 from rheo_verify.foreign.scope import Scope
+from rheo_verify.foreign.second_call import SecondCall
 from rheo_verify.foreign.signatures import accepted
-from rheo_verify.foreign.state import Rebuilder
+from rheo_verify.foreign.state import Standing, rebuilding
 from rheo_verify.foreign.verifier import VerifierTrial
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.enumeration import enumerate_paths
@@ -103,22 +104,31 @@ def seen(
     scope: DecoderScope | Scope | None = None,
     coins: int | None = None,
     grid: int = 32,
+    after: Sequence[int] | None = None,
 ) -> SeenCase:
-    """One case of a verifier, sampler, decoder or coins with every path. Options: those of the check of this way in."""
+    """One case of a verifier, sampler, decoder or coins with every path. Options: those of the check of this way in.
+
+    after: the path of a call before, which the case is looked at after (not for coins).
+    """
     maker = Maker(arrays, way == "sampler" if logits is None else logits, dtype)
     processing = processing or Processing()
     if way == "coins":
         return _coins(code, case, maker, case.drafts + 1 if coins is None else coins, grid)
     options = accepted(code, processing.options())
-    with answering(code) as door:
-        built = Rebuilder(code)
+    with answering(code) as door, rebuilding(code) as rebuilder:
+        built = rebuilder if after is None else Standing(rebuilder)
+        trial: Trial
         if way == "verifier":
-            return _seen(VerifierTrial(door, built, case, maker, in_place), case.drafts)
-        if way == "sampler":
-            return _seen(SamplerTrial(door, built, case, maker, processing, options), 0)
-        shape = scope if isinstance(scope, DecoderScope) else DecoderScope()
-        setting = DecoderSetting(maker, processing, shape.length, shape.batch, options, in_place)
-        return _seen(DecoderTrial(door, built, case, setting), 0)
+            trial = VerifierTrial(door, built, case, maker, in_place)
+        elif way == "sampler":
+            trial = SamplerTrial(door, built, case, maker, processing, options)
+        else:
+            shape = scope if isinstance(scope, DecoderScope) else DecoderScope()
+            setting = DecoderSetting(maker, processing, shape.length, shape.batch, options, in_place)
+            trial = DecoderTrial(door, built, case, setting)
+        if after is not None and isinstance(built, Standing):
+            trial = SecondCall(trial, built, after)
+        return _seen(trial, case.drafts if way == "verifier" else 0)
 
 
 def _seen(trial: Trial, drafts: int) -> SeenCase:

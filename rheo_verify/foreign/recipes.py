@@ -1,7 +1,7 @@
 """Replay strings of foreign code: one word that names the code, the way in, its options, the case, and one path.
 
 ``CODE,NAME=VALUE,…:WAY:PATH``; rows are written ``1/2+1/2``, rows by position ``ROW_ROW``, rows by context
-``@ROW_0@ROW_0.1@ROW``. No character in it means anything to a shell.
+``@ROW_0@ROW_0.1@ROW``; the path of a second call is ``FIRST+PATH``. No character in it means anything to a shell.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ _TAKES = {
 _ROWS = ("target", "draft")
 _CHOICES = r"\d+(\.\d+)*"
 _PATH = {way: re.compile(f"-|{_CHOICES}(/{_CHOICES})*") for way in WAYS}
+_PATH |= {
+    way: re.compile(rf"((-|{_CHOICES})\+)?(-|{_CHOICES}(/{_CHOICES})*)") for way in ("verifier", "sampler", "decoder")
+}
 _COINS = r"\d+(\.\d+)*@[\de.+-]+(_[\de.+-]+)*"
 _PATH["strata"] = re.compile("-")
 _PATH["coins"] = re.compile(f"-|{_COINS}(/{_COINS})*")

@@ -11,7 +11,8 @@ import copy
 import functools
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 _SHARED = (
@@ -46,8 +47,8 @@ class Rebuilder:
         self.caches = [value for value in (code, *bound) if isinstance(value, functools._lru_cache_wrapper)]
         self.cells = [(cell, copied) for cell in getattr(code, "__closure__", None) or () if (copied := _cell(cell))]
 
-    def fresh(self) -> Callable[..., Any]:
-        """Put module-level data back, and build or copy the object under test."""
+    def put_back(self) -> None:
+        """Module-level data, closures, attributes, defaults and caches as they were at first."""
         for names, before, copies in self.saved:
             for name, value in before.items():
                 if value is _ABSENT:
@@ -65,6 +66,10 @@ class Rebuilder:
         if len(self.own[0]) > len(self.own[1]):
             for name in self.own[0].keys() - self.own[1].keys():
                 del self.own[0][name]
+
+    def fresh(self) -> Callable[..., Any]:
+        """Put everything back, and build or copy the object under test."""
+        self.put_back()
         if isinstance(self.code, type):
             built: Callable[..., Any] = self.code()
             return built
@@ -75,11 +80,21 @@ class Rebuilder:
         return chosen
 
 
+@contextmanager
+def rebuilding(code: Any) -> Iterator[Rebuilder]:
+    """A `Rebuilder`; in the end everything is as it was, so that a check leaves no trace in the caller's modules."""
+    built = Rebuilder(code)
+    try:
+        yield built
+    finally:
+        built.put_back()
+
+
 class Standing(Rebuilder):
     """The object under test as its calls leave it: one call follows the other, as in use."""
 
     def __init__(self, built: Rebuilder) -> None:
-        self._built = built
+        self.code, self._built = built.code, built
         self._one: Callable[..., Any] | None = None
 
     def fresh(self) -> Callable[..., Any]:
@@ -87,6 +102,10 @@ class Standing(Rebuilder):
         if self._one is None:
             self._one = self._built.fresh()
         return self._one
+
+    def restart(self) -> None:
+        """Forget the object: the next call is a first one again."""
+        self._one = None
 
 
 _ABSENT: Any = object()

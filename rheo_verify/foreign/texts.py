@@ -23,6 +23,7 @@ HINTS = {
     "RV413": "clamp a residual at 0, normalise it, and do not draw from an empty one (p = q is never rejected)",
     "RV410": "work on copies, or allow it (in_place=True, --in-place)",
     "RV415": "do not seed inside the loop, and give drafting and verification generators of their own",
+    "RV416": "let nothing that was drawn outlive the call: no cache of answers, no noise drawn once",
     "RV421": "allow more --evaluations, more --strata, or a wider --within",
     "RV422": "state the changes along a coin (--changes B), or search for breakpoints (leave --strata out)",
     "RV414": "use u < p/q, or test p > 0 first",

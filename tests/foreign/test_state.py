@@ -43,10 +43,12 @@ def by_cache(target: Any, draft: Any, tokens: Any) -> list[int]:
     return [0 if coin(0) < target[0][0] else 1 if coin(1) * (1 - target[0][0]) < target[0][1] else 2]
 
 
-@pytest.mark.parametrize("code", [by_attribute, by_default, by_cache])
-def test_state_is_put_back_for_each_path(code: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(("code", "found"), [(by_attribute, None), (by_default, None), (by_cache, "RV416")])
+def test_state_is_put_back_for_each_path(code: Callable[..., Any], found: str | None) -> None:
+    """A law that is wrong in one call alone would be RV401; a second call sees the cache of the first."""
     scope = Scope(vocab=2, denominator=3, random=0)
-    assert check_verifier(code, arrays="list", scope=scope).verdict is Verdict.VERIFIED
+    report = check_verifier(code, arrays="list", scope=scope)
+    assert (report.code, report.verdict is Verdict.VERIFIED) == (found, found is None)
 
 
 def test_code_that_ends_the_process_is_no_answer() -> None:

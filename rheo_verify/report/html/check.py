@@ -88,6 +88,8 @@ def _finding(report: CheckReport, finding: Finding, found_at: str, law: Sequence
     elif finding.differences:
         parts.append(differences(finding))
     parts.append(_case(finding))
+    if "+" in finding.replay:
+        parts.append(tag("p", "What is shown is a second call, ", finding.case.splitlines()[-1], "."))
     if found_at and texts.replayed(report):
         parts += [
             tag("p", "This case again, a path of it step by step:", class_="label"),
