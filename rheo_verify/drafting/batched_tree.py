@@ -14,8 +14,6 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.ranks import rank_pools
 from rheo_verify.drafting.tree import Kind, Node, SlotPath, TokenPath, Tree
@@ -112,31 +110,6 @@ class _Drafting:
 
     def _draw(self, rows: RankedRows) -> tuple[Tensor, Tensor, Tensor]:
         """Sample a token for each of n rows: draft ids and factors [n, K], and what was drawn [n]."""
-        return self._draw_by_numpy(rows) if in_numpy(rows.ranking) else self._draw_on_device(rows)
-
-    def _draw_by_numpy(self, rows: RankedRows) -> tuple[Tensor, Tensor, Tensor]:
-        """On a CPU, where a small operation of torch costs several of NumPy. The same draws, bit for bit."""
-        import torch
-
-        lead, temperature, q = self.design.lead, self.settings.temperature, rows.ranking.numpy()
-        weights = q if temperature == 1 else rows.sampling_weights(temperature).numpy()
-        cumulative = np.add.accumulate(_below(weights, lead), 1, np.float64)
-        drawn = self.chance.choose_rows(cumulative)
-        columns = _columns_by_numpy(q.shape[1], lead, self.design.pool).take(drawn, 0)
-        places = columns + _row_starts(*q.shape)
-        factors = q.take(places)
-        if lead:
-            tail = cumulative[:, -1] if temperature == 1 else rows.ranking[:, lead:].sum(-1).numpy()
-            proxy = np.minimum(q[:, lead - 1], tail if rows.rest is None else tail + rows.rest.numpy()[:, 0])
-        else:
-            proxy = q[:, 0] + float(self.design.epsilon)
-        if temperature != 1:
-            proxy = np.where(drawn < cumulative.shape[1], proxy, factors[:, lead])
-        factors[:, lead] = proxy
-        return torch.from_numpy(rows.ids.numpy().take(places)), torch.from_numpy(factors), torch.from_numpy(drawn)
-
-    def _draw_on_device(self, rows: RankedRows) -> tuple[Tensor, Tensor, Tensor]:
-        """Nothing is brought back."""
         import torch
 
         lead, pool, temperature, q = self.design.lead, self.design.pool, self.settings.temperature, rows.ranking
@@ -215,26 +188,7 @@ def _paths(beams: list[list[int]], tokens: list[list[int]], pool: int) -> list[l
     return paths
 
 
-def in_numpy(values: Tensor) -> bool:
-    """Whether NumPy can work on a tensor where it lies."""
-    import torch
-
-    return values.device.type == "cpu" and values.dtype in (torch.float32, torch.float64)
-
-
-@cache
-def _columns_by_numpy(support: int, lead: int, pool: int) -> Any:
-    import torch
-
-    return _columns(support, lead, pool, torch.device("cpu")).numpy()
-
-
-@cache
-def _row_starts(rows: int, support: int) -> Any:
-    return np.arange(0, rows * support, support)[:, None]
-
-
-def _below(weights: Any, lead: int) -> Any:
+def _below(weights: Tensor, lead: int) -> Tensor:
     return weights[:, lead:] if lead else weights
 
 

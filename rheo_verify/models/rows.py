@@ -60,7 +60,7 @@ def stable_top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     count = min(count, vocab)
     if vocab <= max(512, 4 * count):
         best, ids = values.sort(dim=-1, descending=True, stable=True)
-        return (best, ids) if count == vocab else (best[:, :count], ids[:, :count])
+        return best[:, :count], ids[:, :count]
     rising = _above_the_edge(values, count) if values.device.type == "cpu" else None
     if rising is not None:
         best, order = values.gather(-1, rising).sort(dim=-1, descending=True, stable=True)

@@ -27,7 +27,7 @@ class RowChance(Chance, Protocol):
     """A `Chance` that also answers a batch of questions at once."""
 
     def choose_rows(self, cumulative: Any) -> Any:
-        """An index for each row, [n], drawn independently; V for a row without mass.
+        """An index for each row, [n], drawn independently. `cumulative` [n, V]: the weights' running sums.
 
-        `cumulative` [n, V]: the weights' running sums, a torch tensor or a NumPy array, as the answer will be.
+        V for a row without mass.
         """

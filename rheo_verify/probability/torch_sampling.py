@@ -28,7 +28,6 @@ class TorchChance:
     def __init__(self, seed: int | np.random.Generator | None = None) -> None:
         self.generator = np.random.default_rng(seed)
         self._elsewhere = SampleChance(self.generator)
-        self._drawn: Any = np.empty((0, 1))
         self._ahead: Any = None
         self._used = 0
 
@@ -46,30 +45,23 @@ class TorchChance:
 
     def choose_rows(self, cumulative: Any) -> Any:
         """See `RowChance`. Nothing is brought back from the device."""
-        if isinstance(cumulative, np.ndarray):
-            return (cumulative <= cumulative[:, -1:] * self._uniforms(len(cumulative))).sum(1)
         import torch
 
-        points = cumulative[:, -1:] * self._sent(cumulative)
+        points = cumulative[:, -1:] * self._uniforms(cumulative)
         # Right of the point, which lies below the whole mass: a token of weight zero is never hit.
         return torch.searchsorted(cumulative, points, right=True).view(-1)
 
-    def _uniforms(self, count: int) -> Any:
-        """Numbers of [0, 1), [count, 1]: many are drawn ahead."""
-        if len(self._drawn) < self._used + count:
-            self._drawn, self._used = np.minimum(self.generator.random((max(count, 1024), 1)), _BELOW_ONE), 0
-        self._used += count
-        return self._drawn[self._used - count : self._used]
-
-    def _sent(self, like: Any) -> Any:
-        """One number of [0, 1) for each row of `like`, [n, 1], on its device: all that were drawn are sent at once."""
+    def _uniforms(self, like: Any) -> Any:
+        """One number of [0, 1) for each row of `like`, [n, 1], on its device: drawn and sent ahead, many at a time."""
         import torch
 
-        count = like.shape[0]
-        self._uniforms(count)
-        if self._ahead is None or self._ahead[0] is not self._drawn or self._ahead[1].device != like.device:
-            self._ahead = self._drawn, torch.from_numpy(self._drawn).to(like.device)
-        return self._ahead[1].narrow(0, self._used - count, count)
+        count, ahead = like.shape[0], self._ahead
+        if ahead is None or ahead.shape[0] < self._used + count or ahead.device != like.device:
+            drawn = np.minimum(self.generator.random((max(count, 1024), 1)), _BELOW_ONE)
+            ahead, self._used = torch.from_numpy(drawn).to(like.device), 0
+            self._ahead = ahead
+        self._used += count
+        return ahead.narrow(0, self._used - count, count)
 
     def _choose_tensor(self, weights: Any) -> int:
         import torch

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from rheo_verify.decoders import torch_decoding
 from rheo_verify.decoders.torch_decoding import TorchDecoding
-from rheo_verify.drafting import batched_tree as batched_module
 from rheo_verify.drafting.batched_tree import batched_tree, covers
 from rheo_verify.drafting.build_then_prune import build_then_prune
 from rheo_verify.drafting.design import TreeDesign
@@ -63,15 +62,11 @@ class Rows:
     def __init__(self, chance: Any) -> None:
         self.chance = chance
 
-    def choose_rows(self, cumulative: Any) -> Any:
-        weights = np.diff(np.asarray(cumulative), axis=-1, prepend=0.0)
+    def choose_rows(self, cumulative: torch.Tensor) -> torch.Tensor:
+        weights = torch.diff(cumulative, dim=-1, prepend=torch.zeros(len(cumulative), 1, dtype=torch.float64))
         # the difference of two sums may be rounding alone
         rows = [[x if x > 1e-12 else 0.0 for x in row] for row in weights.tolist()]
-        return alike(cumulative, [self.chance.choose(row) if any(row) else len(row) for row in rows])
-
-
-def alike(given: Any, answer: list[int]) -> Any:
-    return np.array(answer) if isinstance(given, np.ndarray) else torch.tensor(answer)
+        return torch.tensor([self.chance.choose(row) if any(row) else len(row) for row in rows])
 
 
 def names(tree: Tree) -> Any:
@@ -166,11 +161,10 @@ class Played:
     def __init__(self, drawn: dict[Path, int], lead: int, paths: Callable[[], list[Path]]) -> None:
         self.drawn, self.lead, self.paths = drawn, lead, paths
 
-    def choose_rows(self, cumulative: Any) -> Any:
+    def choose_rows(self, cumulative: torch.Tensor) -> torch.Tensor:
         paths = self.paths()
         assert len(paths) == len(cumulative)
-        drawn = [self.drawn.get(path, cumulative.shape[1] + self.lead) - self.lead for path in paths]
-        return alike(cumulative, drawn)
+        return torch.tensor([self.drawn.get(path, cumulative.shape[1] + self.lead) - self.lead for path in paths])
 
 
 class Followed:
@@ -288,38 +282,6 @@ def test_rows_are_drawn_as_one_row_is() -> None:
         chance = TorchChance(0)
         chance.generator = FixedUniforms([u])  # type: ignore[assignment]
         assert chance.choose_rows(weights.cumsum(-1)).tolist() == expected
-        assert chance.choose_rows(weights.cumsum(-1).numpy()).tolist() == expected
-
-
-@pytest.mark.parametrize("m", [0, 1, 2, 4])
-@pytest.mark.parametrize("temperature", [1.0, 0.7, 0.0])
-@pytest.mark.parametrize(("dtype", "support"), [("float64", 9), ("float64", 128), ("float32", 9)])
-def test_numpy_on_a_cpu_drafts_what_torch_drafts(
-    monkeypatch: pytest.MonkeyPatch, m: int, temperature: float, dtype: str, support: int
-) -> None:
-    """Tokens, kinds, scores and laws, bit for bit, in one cycle after the other."""
-    design = TreeDesign(lead=m, pool=5, beam=4, depth=4, budget=17, epsilon=exact("1/100"))
-    drafted = []
-    for numpy in (True, False):
-        if not numpy:
-            monkeypatch.setattr(batched_module, "in_numpy", lambda values: False)
-        rows, chance = RowSettings(temperature, support, dtype), TorchChance(m)
-        live = TorchDecoding(random_pair(), design, in_one_draw(layer_rule("rheo")), chance, rows)
-        live.start([1, 2, 3])
-        trees = []
-        for _ in range(6):
-            state = live.head_state
-            tree = batched_tree(chance, design, rows, state.head.to_target, 96, state.root(), state.step).tree
-            law = [
-                None if it.law is None else it.law.dense(torch.zeros(96, dtype=torch.float64)).tolist() for it in tree
-            ]
-            trees.append(list(zip(names(tree), [it.score for it in tree], law, strict=True)))
-            live.cycle()
-        drafted.append((trees, live.context))
-    assert drafted[0] == drafted[1]
-    assert any(kind == "sampled" for tree in drafted[0][0] for (_, _, kind), _, _ in tree) is (
-        temperature > 0 or m == 0
-    )
 
 
 def test_rows_follow_their_laws() -> None:
