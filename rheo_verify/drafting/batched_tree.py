@@ -117,14 +117,15 @@ class _Drafting:
         drawn = self.chance.choose_rows(cumulative)
         columns = _columns(rows.ids.shape[1], lead, pool, q.device).index_select(0, drawn)
         factors = q.gather(1, columns)
+        place = factors.narrow(1, lead, 1)
         if lead:
-            tail = cumulative[:, -1] if temperature == 1 else q[:, lead:].sum(-1)
-            proxy = torch.minimum(q[:, lead - 1], tail if rows.rest is None else tail + rows.rest[:, 0])
+            tail = cumulative[:, -1:] if temperature == 1 else q[:, lead:].sum(-1, keepdim=True)
+            proxy = torch.minimum(q.narrow(1, lead - 1, 1), tail if rows.rest is None else tail + rows.rest)
         else:
-            proxy = q[:, 0] + float(self.design.epsilon)
+            proxy = q[:, :1] + float(self.design.epsilon)
         if temperature != 1:  # at 1 a row without mass below the lead has the same factor either way: 0
-            proxy = torch.where(drawn < cumulative.shape[1], proxy, factors[:, lead])
-        factors.select(1, lead).copy_(proxy)
+            proxy = torch.where(drawn[:, None] < cumulative.shape[1], proxy, place)
+        place.copy_(proxy)
         return rows.ids.gather(1, columns), factors, drawn
 
     def pruned(self) -> Drafted:
