@@ -93,6 +93,8 @@ class _Drafting:
         self, chance: RowChance, design: TreeDesign, settings: RowSettings, to_target: Tensor, vocab: int
     ) -> None:
         self.chance, self.design, self.settings, self.to_target, self.vocab = chance, design, settings, to_target, vocab
+        self.epsilon = float(design.epsilon)
+        self.columns: Tensor = None
         self.depths: list[_Depth] = []
         self.beams: list[Tensor] = []
 
@@ -112,19 +114,26 @@ class _Drafting:
         """Sample a token for each of n rows: draft ids and factors [n, K], and what was drawn [n]."""
         import torch
 
-        lead, pool, temperature, q = self.design.lead, self.design.pool, self.settings.temperature, rows.ranking
-        cumulative = _below(rows.sampling_weights(temperature), lead).cumsum(-1, dtype=torch.float64)
+        lead, temperature, q = self.design.lead, self.settings.temperature, rows.ranking
+        weights = rows.sampling_weights(temperature)
+        support = weights.shape[1]
+        if lead:
+            weights = weights.narrow(1, lead, support - lead)
+        cumulative = weights.cumsum(-1, dtype=torch.float64)
         drawn = self.chance.choose_rows(cumulative)
-        columns = _columns(rows.ids.shape[1], lead, pool, q.device).index_select(0, drawn)
+        if self.columns is None:
+            self.columns = _columns(support, lead, self.design.pool, q.device)
+        columns = self.columns.index_select(0, drawn)
         factors = q.gather(1, columns)
         place = factors.narrow(1, lead, 1)
         if lead:
-            tail = cumulative[:, -1:] if temperature == 1 else q[:, lead:].sum(-1, keepdim=True)
+            last = support - lead - 1
+            tail = cumulative.narrow(1, last, 1) if temperature == 1 else q[:, lead:].sum(-1, keepdim=True)
             proxy = torch.minimum(q.narrow(1, lead - 1, 1), tail if rows.rest is None else tail + rows.rest)
         else:
-            proxy = q[:, :1] + float(self.design.epsilon)
+            proxy = q.narrow(1, 0, 1) + self.epsilon
         if temperature != 1:  # at 1 a row without mass below the lead has the same factor either way: 0
-            proxy = torch.where(drawn[:, None] < cumulative.shape[1], proxy, place)
+            proxy = torch.where(drawn[:, None] < support - lead, proxy, place)
         place.copy_(proxy)
         return rows.ids.gather(1, columns), factors, drawn
 
@@ -187,10 +196,6 @@ def _paths(beams: list[list[int]], tokens: list[list[int]], pool: int) -> list[l
         above = paths[-1]
         paths.append([((*above[at // pool][0], at % pool + 1), (*above[at // pool][1], drafted[at])) for at in beam])
     return paths
-
-
-def _below(weights: Tensor, lead: int) -> Tensor:
-    return weights[:, lead:] if lead else weights
 
 
 @cache

@@ -29,7 +29,8 @@ class TorchChance:
         self.generator = np.random.default_rng(seed)
         self._elsewhere = SampleChance(self.generator)
         self._ahead: Any = None
-        self._used = 0
+        self._device: Any = None
+        self._sent = self._used = 0
 
     def choose(self, weights: Sequence[Any]) -> int:
         """See `Chance`."""
@@ -47,21 +48,24 @@ class TorchChance:
         """See `RowChance`. Nothing is brought back from the device."""
         import torch
 
-        points = cumulative[:, -1:] * self._uniforms(cumulative)
+        rows, size = cumulative.shape
+        points = cumulative.narrow(1, size - 1, 1) * self._uniforms(rows, cumulative.device)
         # Right of the point, which lies below the whole mass: a token of weight zero is never hit.
         return torch.searchsorted(cumulative, points, right=True).view(-1)
 
-    def _uniforms(self, like: Any) -> Any:
-        """One number of [0, 1) for each row of `like`, [n, 1], on its device: drawn and sent ahead, many at a time."""
+    def _uniforms(self, count: int, device: Any) -> Any:
+        """Numbers of [0, 1), [count, 1], on a device: drawn and sent ahead, many at a time."""
+        first, self._used = self._used, self._used + count
+        if self._used > self._sent or device != self._device:
+            first, self._used = 0, count
+            self._send(max(count, 1024), device)
+        return self._ahead.narrow(0, first, count)
+
+    def _send(self, count: int, device: Any) -> None:
         import torch
 
-        count, ahead = like.shape[0], self._ahead
-        if ahead is None or ahead.shape[0] < self._used + count or ahead.device != like.device:
-            drawn = np.minimum(self.generator.random((max(count, 1024), 1)), _BELOW_ONE)
-            ahead, self._used = torch.from_numpy(drawn).to(like.device), 0
-            self._ahead = ahead
-        self._used += count
-        return ahead.narrow(0, self._used - count, count)
+        drawn = np.minimum(self.generator.random((count, 1)), _BELOW_ONE)
+        self._ahead, self._sent, self._device = torch.from_numpy(drawn).to(device), count, device
 
     def _choose_tensor(self, weights: Any) -> int:
         import torch
