@@ -11,11 +11,13 @@ import pytest
 
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError
+from rheo_verify.foreign import checking
 from rheo_verify.foreign.answering import answering
 from rheo_verify.foreign.arrays_in_out import Maker
 from rheo_verify.foreign.cases import Case, by_position
 from rheo_verify.foreign.decoder import DecoderScope, check_decoder
 from rheo_verify.foreign.paths import seen
+from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.sampler import check_sampler
 from rheo_verify.foreign.scope import Scope
 from rheo_verify.foreign.second_call import for_two_calls, second_call
@@ -83,6 +85,38 @@ class Ahead:
         return verified(target, draft, tokens, lambda at: self.left.pop())
 
 
+class RacesAhead:
+    """Exponential noise for two draws is made at once; each is used once."""
+
+    def __init__(self) -> None:
+        self.left: list[Any] = []
+
+    def __call__(self, target: Any, draft: Any, tokens: Any) -> Any:
+        if not self.left:
+            self.left = [[random.expovariate(1.0) for _ in target[0]] for _ in range(4)]
+        emitted = [self.draw(target[0])]
+        return emitted if emitted[0] != tokens[0] else [*emitted, self.draw(target[1])]
+
+    def draw(self, row: Any) -> int:
+        noise = self.left.pop()
+        return max((p / e, token) for token, (p, e) in enumerate(zip(row, noise, strict=True)) if p)[1]
+
+
+class Again:
+    """What replaced a rejected draft is emitted by the next call, too."""
+
+    def __init__(self) -> None:
+        self.kept: int | None = None
+
+    def __call__(self, target: Any, draft: Any, tokens: Any) -> Any:
+        if self.kept is not None:
+            kept, self.kept = self.kept, None
+            return [kept]
+        emitted = verified(target, draft, tokens)
+        self.kept = emitted[-1] if emitted[: len(tokens)] != list(tokens) else None
+        return emitted
+
+
 class Counting:
     """State that no answer depends on."""
 
@@ -105,7 +139,7 @@ class OnlyOnce:
         return verified(target, draft, tokens)
 
 
-@pytest.mark.parametrize("code", [cached, memoised, drawn_once, Acceptance, Acceptance()])
+@pytest.mark.parametrize("code", [cached, memoised, drawn_once, Acceptance, Acceptance(), Again])
 def test_what_a_call_leaves_behind_is_refuted(code: Any) -> None:
     report = check_verifier(code, arrays="list", scope=SCOPE)
     assert (report.verdict, report.code) == (Verdict.REFUTED, "RV416")
@@ -117,7 +151,7 @@ def test_what_a_call_leaves_behind_is_refuted(code: Any) -> None:
     assert (again.verdict, again.code) == (Verdict.REFUTED, "RV416")
 
 
-@pytest.mark.parametrize("code", [verified, Ahead, Ahead(), Counting, Counting()])
+@pytest.mark.parametrize("code", [verified, Ahead, Ahead(), RacesAhead, Counting, Counting()])
 def test_what_changes_no_law_is_verified(code: Any) -> None:
     report = check_verifier(code, arrays="list", scope=SCOPE)
     assert (report.verdict, report.findings, report.warnings) == (Verdict.VERIFIED, (), ())
@@ -173,6 +207,15 @@ def test_the_law_of_the_second_call_by_hand() -> None:
     assert float(found[0, 0]) == pytest.approx(3 / 4 * 1 / 3)
 
 
+@pytest.mark.parametrize("code", [Ahead, RacesAhead])
+def test_noise_that_the_first_call_left_is_drawn_in_the_second(code: Any) -> None:
+    with answering(code) as door:
+        standing = Standing(Rebuilder(code))
+        for case in for_two_calls(cases_of(SCOPE)):
+            trial = VerifierTrial(door, standing, case, Maker("list", False, "float64"))
+            assert second_call(trial, standing, 1e-9, 2000) == []
+
+
 def test_the_cases_are_the_open_ones_of_the_scope_s_beginning() -> None:
     def case(*row: str) -> Case:
         return by_position([distribution(row)] * 2, [distribution(row)])
@@ -212,3 +255,25 @@ def test_samplers_and_decoders() -> None:
     assert (report.verdict, report.code) == (Verdict.REFUTED, "RV416")
     decoded = check_decoder(Generate, arrays="list", scope=DecoderScope.read("denominator=1,random=6,length=2"))
     assert (decoded.verdict, decoded.code) == (Verdict.REFUTED, "RV416")
+
+
+def test_rows_on_which_a_cut_is_a_matter_of_rounding_are_not_drawn_from_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cut at 1/2 of such a row would be a fault of no code."""
+    given: list[Case] = []
+
+    def chosen(cases: Any) -> list[Case]:
+        given.extend(cases)
+        return for_two_calls(given)
+
+    def sample(row: Any, top_p: float) -> int:
+        order = sorted(range(len(row)), key=lambda token: -row[token])
+        kept = [token for at, token in enumerate(order) if sum(row[before] for before in order[:at]) < top_p]
+        return random.choices(kept, [row[token] for token in kept])[0]
+
+    monkeypatch.setattr(checking, "for_two_calls", chosen)
+    processing = Processing(top_p=0.5)
+    report = check_sampler(sample, arrays="list", logits=False, processing=processing, scope=SCOPE)
+    assert report.verdict is Verdict.VERIFIED
+    assert "rows left out" in report.scope
+    assert given
+    assert not any(processing.ambiguous(case.target[()]) for case in given)
