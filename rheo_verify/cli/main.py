@@ -137,7 +137,7 @@ def _run(given: Sequence[str], out: Output) -> int:
         with contextlib.suppress(OSError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
-    except (Exception, SystemExit) as error:  # nothing but a verdict may end a command with 0 or 1
+    except BaseException as error:  # nothing but a verdict may end a command with 0 or 1
         import traceback
 
         traceback.print_exc()

@@ -52,7 +52,7 @@ class Answering:
             else:
                 with self.mode:
                     result = call()
-        except (Exception, SystemExit, GeneratorExit):
+        except BaseException:
             if noise.failure is not None:
                 raise noise.failure from None
             raise

@@ -19,7 +19,7 @@ from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.contracts import broken_contracts
 from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
 from rheo_verify.foreign.progress import followed, say
-from rheo_verify.foreign.refusal import Refused, raised
+from rheo_verify.foreign.refusal import Refused, let_pass, raised
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
 from rheo_verify.foreign.second_call import SecondCall, calls_in_a_row, for_two_calls, read_second
 from rheo_verify.foreign.shrinking import shrink
@@ -109,7 +109,8 @@ def guarded(
             raise  # a path that does not fit; a refusal
         row = refused_row(error)
         return None, (Breach("RV413", where + row) if row else Breach("RV405", f"{where}{error}"),)
-    except (Exception, SystemExit, GeneratorExit) as error:  # the code under test may raise anything
+    except BaseException as error:  # the code under test may raise anything
+        let_pass(error)
         row = refused_row(error)
         told = f"{where}{raised(error)}"
         return None, (Breach("RV413", f"{where}{row}") if row else Breach("RV405", told),)

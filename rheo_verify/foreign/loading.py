@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from rheo_verify.errors import InputError
+from rheo_verify.foreign.refusal import let_pass
 
 
 def load(where: str) -> Callable[..., Any]:
@@ -53,7 +54,8 @@ def _importing(what: str, folder: str) -> Iterator[None]:
     sys.path.insert(0, folder)
     try:
         yield
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        let_pass(error)
         raise InputError("RV121", f"{what} cannot be imported ({type(error).__name__}: {error})") from None
     finally:
         if folder in sys.path:

@@ -46,6 +46,13 @@ def line_text(frame: FrameType, line: int) -> str:
     return f"{os.path.basename(path)}:{line}" + (f" ({text})" if text else "")
 
 
+def let_pass(error: BaseException) -> None:
+    """Raises `error` again if it is not the code's: Ctrl-C, and what pytest ends tests with (a limit, skip, exit)."""
+    pytest = sys.modules.get("_pytest.outcomes")
+    if isinstance(error, KeyboardInterrupt) or (pytest and isinstance(error, (pytest.OutcomeException, pytest.Exit))):
+        raise error
+
+
 def raised_at(error: BaseException) -> str | None:
     """``file.py:12 (source text)`` where the code under test raised; None if the exception never was in it."""
     found, trace = None, error.__traceback__
