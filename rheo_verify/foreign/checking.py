@@ -30,6 +30,7 @@ from rheo_verify.foreign.watching import Watch, Watched, refused_row
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.enumeration import Path, enumerate_paths
 from rheo_verify.probability.laws import Law
+from rheo_verify.probability.rationals import ONE
 from rheo_verify.probability.replay import replay
 
 Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
@@ -68,7 +69,8 @@ class Way:
 
     `settings` are the options that differ from their defaults (for replays); `same_depth` keeps the number of drafts
     while a case is made smaller; `paths` bounds one case; `case` is the only one to run, if given, and `path` the one
-    of its paths to walk through.
+    of its paths to walk through. `misread` says what all paths of a trial that was run returned amiss, if they did: a
+    wrong law is then told as RV406, too.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Way:
     same_depth: bool = False
     case: Case | None = None
     path: str | None = None
+    misread: Callable[[Any], str] = lambda trial: ""
 
 
 def settings_of(
@@ -210,7 +213,8 @@ def check(
         if found:
             again = trial(door, rebuilder, read(found[0], way))
             _same_again(again, found, door)
-            found = by_rank([*found, *broken_contracts(again, found[0], threshold_for(door.dtypes))])
+            causes = [*_misread(way, again, found), *broken_contracts(again, found[0], threshold_for(door.dtypes))]
+            found = by_rank([*found, *causes])
         if twice and _draws_again(trial(door, Standing(rebuilder), twice[0]), door):
             door.warnings["two calls in a row draw the same noise: each call seeds its generator"] = "RV415"
         threshold = threshold_for(door.dtypes)
@@ -241,6 +245,11 @@ def _same_again(trial: Trial, found: list[Finding], door: Answering) -> None:
                 "outlives a run, that is not answered here",
             )
         times -= max(1, answer[1])
+
+
+def _misread(way: Way, trial: Trial, found: list[Finding]) -> list[Finding]:
+    said, first = way.misread(trial), found[0]
+    return [Finding("RV406", said, first.case, first.data, ONE, first.replay)] if said and first.code == "RV401" else []
 
 
 def _shown(found: list[Finding]) -> set[Any]:

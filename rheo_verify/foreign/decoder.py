@@ -102,10 +102,12 @@ class DecoderTrial:
         self.rows = rows
         self.target = ToyModel(lambda c: rows[_batch_row(c, setting.batch)][0](c), setting.maker, vocab)
         self.draft = ToyModel(lambda c: rows[_batch_row(c, setting.batch)][1](c), setting.maker, vocab)
+        self._runs = self._with_prompt = 0
 
     def run(self, chance: Chance) -> Outcome:
         """One decoding: the n tokens, or the n tokens of each row of the batch one after another."""
         setting = self.setting
+        self._runs += 1
         prompts = [[turn] for turn in range(setting.batch)]
         given: Any = prompts if setting.batch > 1 else prompts[0]
         for name, model in (("target", self.target), ("draft", self.draft)):
@@ -113,8 +115,12 @@ class DecoderTrial:
 
         def read(returned: Any) -> Outcome:
             batch = setting.batch > 1
-            rows = [returned[row] for row in range(setting.batch)] if batch else [returned]
-            whole = tuple(token for row in rows for token in self._cut(read_tokens(row)[0]))
+            rows = [read_tokens(row)[0] for row in ([returned[n] for n in range(setting.batch)] if batch else [returned])]
+            whole = tuple(token for row in rows for token in self._cut(row))
+            self._with_prompt += all(
+                len(row) == len(prompt) + setting.length and list(row[: len(prompt)]) == prompt
+                for row, prompt in zip(rows, prompts, strict=True)
+            )
             changed = not setting.in_place and given != ([[turn] for turn in range(setting.batch)] if batch else [0])
             return whole, (Breach("RV410", f"the prompt was changed in place: it is {given}"),) if changed else ()
 
@@ -129,6 +135,10 @@ class DecoderTrial:
         if wrong:
             raise Unreadable(f"token {wrong[0]} is not below the vocabulary size {self.case.vocab}")
         return tokens[:length]
+
+    def misread(self) -> str:
+        """What every run so far returned amiss; a single one may begin with the prompt's token by chance."""
+        return "it returns the prompt, too; return the new tokens alone" if self._runs == self._with_prompt else ""
 
     def expected(self) -> Law[tuple[int, ...]]:
         """The joint law of the n tokens of every row of the batch."""
@@ -225,6 +235,7 @@ def check_decoder(
         same_depth=True,
         case=case,
         path=path,
+        misread=DecoderTrial.misread,
     )
     trial = lambda door, built, each: DecoderTrial(door, built, each, setting)  # noqa: E731
     return check(way, code, trial, decoder_cases(scope), name)
