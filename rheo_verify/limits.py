@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from rheo_verify.errors import LimitReached
+from rheo_verify.words import size
 
 Item = TypeVar("Item")
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -61,7 +62,7 @@ class Limits:
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise LimitReached("RV201", "the time limit was reached", self.covered)
         if self.memory is not None and resident() > self.memory:
-            message = f"the memory limit of {self.memory / 2**20:,.0f} MiB was reached"
+            message = f"the memory limit of {size(self.memory)} was reached"
             raise LimitReached("RV204", message, self.covered)
 
 

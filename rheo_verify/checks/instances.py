@@ -59,8 +59,16 @@ def shapes_of(vocab: int, lead: int | None = None, candidates: int | None = None
         (n, m) for n in range(1, vocab + 1) for m in range(n) if lead in (None, m) and candidates in (None, n)
     )
     if not shapes:
-        raise InputError("RV106", f"no layer with 0 <= m < n <= V for V = {vocab}, m = {lead}, n = {candidates}")
+        raise InputError("RV106", _no_shape(vocab, lead, candidates))
     return shapes
+
+
+def _no_shape(vocab: int, lead: int | None, candidates: int | None) -> str:
+    if lead is not None and not 0 <= lead < vocab:
+        return f"m = {lead} must be from 0 to V - 1 = {vocab - 1}"
+    if candidates is not None and not 1 <= candidates <= vocab:
+        return f"n = {candidates} candidates must be from 1 to V = {vocab}"
+    return f"m = {lead} must be less than n = {candidates} candidates"
 
 
 def check_grid(vocab: int, denominator: int) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError, LimitReached, MisuseError, RheoVerifyError
 from rheo_verify.foreign.answering import Answering, answering
-from rheo_verify.foreign.arrays_in_out import Unreadable
+from rheo_verify.foreign.arrays_in_out import Unreadable, at_once
 from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.contracts import broken_contracts
 from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
@@ -103,7 +103,7 @@ def guarded(
     if isinstance(chance, Watch):
         call = chance.attached(door, call)
     try:
-        return read(door.run(chance, call))
+        return read(at_once(door.run(chance, call)))
     except Unreadable as error:
         return None, (Breach("RV406", str(error)),)
     except RheoVerifyError as error:

@@ -14,7 +14,7 @@ from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError, LimitReached
-from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
+from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, at_once, read_tokens
 from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.checking import raised_always, settings_of
 from rheo_verify.foreign.coins import Outcome, drafts_of, one_point
@@ -220,7 +220,7 @@ def evaluator(
             raise LimitReached("RV201", "the time limit was reached")
         given = [maker.repeated(array, len(points)) for array in (target, draft, drafted)]
         try:
-            rows = _rows(code(*given, maker.numbers(points)), len(points))
+            rows = _rows(at_once(code(*given, maker.numbers(points))), len(points))
         except Unreadable as error:
             return [(None, (Breach("RV406", str(error)),))] * len(points)
         except Exception as error:  # the code under test may raise anything

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from rheo_verify.errors import InputError, LimitReached, MisuseError
-from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
+from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, at_once, read_tokens
 from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.checking import Judged, Way, report, search, settings_of
 from rheo_verify.foreign.forms import exact_float
@@ -241,7 +241,7 @@ def _run(
     code: Callable[..., Any], case: Case, tokens: tuple[int, ...], given: list[Any], maker: Maker, point: Point
 ) -> Outcome:
     try:
-        emitted, count = read_tokens(code(*given, maker.numbers(point)))
+        emitted, count = read_tokens(at_once(code(*given, maker.numbers(point))))
     except Unreadable as error:
         return None, (Breach("RV406", str(error)),)
     except Exception as error:  # the code under test may raise anything

@@ -18,7 +18,7 @@ from rheo_verify.foreign.checking import Outcome, Way, check, guarded, settings_
 from rheo_verify.foreign.judging import Breach, target_law
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.reports import CheckReport
-from rheo_verify.foreign.scope import check_seconds, read_fields
+from rheo_verify.foreign.scope import check_ranges, read_fields
 from rheo_verify.foreign.signatures import accepted, check_call
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.toy import ToyModel
@@ -27,7 +27,8 @@ from rheo_verify.models.model import Context
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.laws import Law
-from rheo_verify.probability.rationals import exact
+from rheo_verify.probability.rationals import about, exact
+from rheo_verify.words import count
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,10 @@ class DecoderScope:
     seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.random <= 10**6:
-            raise InputError("RV106", f"a scope needs random in 0…1,000,000, not {self.random}")
-        check_seconds(self.seconds)
+        check_ranges(self, _RANGES)
+        if (sequences := self.vocab ** (self.length * self.batch)) > MOST_SEQUENCES:
+            message = f"{self.vocab} tokens, {self.length} at a time in {count(self.batch, 'row')}, make"
+            raise InputError("RV108", f"{message} {about(sequences)} sequences, too many (at most {MOST_SEQUENCES:,})")
 
     @staticmethod
     def names() -> tuple[str, ...]:
@@ -61,9 +63,18 @@ class DecoderScope:
         """From ``random=40,vocab=3,…``, or quick, small, wide. Raises `InputError` RV106. `also` as in `Scope.read`."""
         chosen = read_fields(DecoderScope, _NAMED.get(written, written), also)
         batch = chosen.get("batch", batch)
-        return DecoderScope(**{"batch": batch, "length": length or (2 if batch > 1 else 3), **chosen})
+        return DecoderScope(**{"batch": batch, "length": (2 if batch > 1 else 3) if length is None else length, **chosen})
 
 
+MOST_SEQUENCES = 1_000_000
+_RANGES = {
+    "length": (2, 16),
+    "denominator": (1, 12),
+    "random": (0, 10**6),
+    "vocab": (2, 100),
+    "batch": (1, 8),
+    "paths": (1, 10**9),
+}
 _NAMED = {"quick": "random=6", "small": "random=3,denominator=2", "wide": "random=60,denominator=4"}
 
 
@@ -215,8 +226,6 @@ def check_decoder(
     the prompt. `case`, `path` and what is raised: as in `check_verifier`.
     """
     scope, processing = scope or DecoderScope(), processing or Processing()
-    if scope.length < 2:
-        raise InputError("RV106", f"length {scope.length} must be at least 2: faults between cycles need it")
     options = accepted(code, processing.options())
     check_call(code, "decoder", options)
     setting = DecoderSetting(Maker(arrays, logits, dtype), processing, scope.length, scope.batch, options, in_place)

@@ -18,7 +18,8 @@ from rheo_verify.models.model import Context
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.rationals import decimal, text
 from rheo_verify.report.tables import table
-from rheo_verify.report.text import Style, both, count
+from rheo_verify.report.text import Style, both
+from rheo_verify.words import count
 
 SCHEMA = {"schema": "rheo_verify/acceptance", "version": 1}
 COMPARE_SCHEMA = {"schema": "rheo_verify/acceptance-compare", "version": 1}

@@ -12,7 +12,8 @@ from rheo_verify.checks.verdict import Verdict
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.rationals import Rational, decimal, text
 from rheo_verify.report.tables import table
-from rheo_verify.report.text import Style, both, count
+from rheo_verify.report.text import Style, both
+from rheo_verify.words import count
 
 SCHEMA = {"schema": "rheo_verify/decoders", "version": 1}
 SHOWN = 6

@@ -12,7 +12,8 @@ from rheo_verify.checks.real_layers import LayerCheck
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import LimitReached
 from rheo_verify.report.tables import table
-from rheo_verify.report.text import Style, count
+from rheo_verify.report.text import Style
+from rheo_verify.words import count
 
 _MOST_SHOWN = 20
 

@@ -18,7 +18,8 @@ from rheo_verify.models.model import Model
 from rheo_verify.probability.rationals import text
 from rheo_verify.probability.replay import choices_text
 from rheo_verify.report.drawing import draw_tree
-from rheo_verify.report.text import Style, both, count
+from rheo_verify.report.text import Style, both
+from rheo_verify.words import count
 from rheo_verify.verification.layer import LayerRule
 
 SCHEMA = {"schema": "rheo_verify/enumerate", "version": 1}

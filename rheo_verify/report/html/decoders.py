@@ -19,7 +19,8 @@ from rheo_verify.report.html.numbers import number, phrase, token
 from rheo_verify.report.html.page import Part, badge, banner, facts, page
 from rheo_verify.report.html.tables import Cell, table
 from rheo_verify.report.html.tree_svg import Picture, inline
-from rheo_verify.report.text import both, count
+from rheo_verify.report.text import both
+from rheo_verify.words import count
 
 HEADS = ("decoder", "verdict", "expected", "TV", "tokens", "accepted", "optimum", "calls", "paths")
 

@@ -12,7 +12,7 @@ from rheo_verify.report.html.bars import single_floats
 from rheo_verify.report.html.markup import Inside, Markup, join, tag
 from rheo_verify.report.html.page import Part, badge, banner, facts, page
 from rheo_verify.report.html.tables import Cell, table
-from rheo_verify.report.text import count
+from rheo_verify.words import count
 
 SENTENCES = {
     Verdict.VERIFIED: "one layer emits p at every context that was looked at; no sample deviates",

@@ -19,7 +19,8 @@ from rheo_verify.report.html.page import Part, badge, banner, facts, page, unfin
 from rheo_verify.report.html.stepper import listed, walk_section
 from rheo_verify.report.html.tables import table
 from rheo_verify.report.html.tree_svg import legend
-from rheo_verify.report.text import both, count
+from rheo_verify.report.text import both
+from rheo_verify.words import count
 
 MOST_CLASSES = 40
 MOST_BYTES = 430_000
