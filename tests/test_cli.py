@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import re
 import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import rheo_verify
 from rheo_verify.checks.enumeration import enumerate_design, fewest_sequences
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.cli.main import COMMANDS, parser, run
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.decoders.rheosampling import rheosampling
 from rheo_verify.drafting.design import TreeDesign
-from rheo_verify.limits import Limits
+from rheo_verify.errors import LimitReached
+from rheo_verify.limits import WEIGHTS_UNSEEN, Limits
 from rheo_verify.models.model import Context, Model, from_functions
 from rheo_verify.models.random_tables import random_model
 from rheo_verify.probability.distributions import Row, distribution
 from rheo_verify.probability.enumeration import enumerate_paths
-from rheo_verify.probability.rationals import text
+from rheo_verify.probability.rationals import Rational, text
 from rheo_verify.probability.replay import choices_text
 from rheo_verify.verification.rules import layer_rule
 from tests.clocks import ticking
@@ -457,3 +462,45 @@ def test_an_output_that_cannot_be_written_is_one_line() -> None:
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "the output cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("begins", "counted", "flags"),
+    [
+        ("checks.enumeration.step_violations", "checks.layers.exact_law", {"depth": 1}),
+        ("checks.enumeration.equal_support_trees", "drafting.size.outcomes_at", {"depth": 2, "budget": 1}),
+        ("checks.enumeration.why_not_lazy", None, {"lead": 0, "epsilon": Rational(1, 10**9), "depth": 2}),
+    ],
+)
+def test_a_large_vocabulary_does_not_hide_the_clock(
+    monkeypatch: pytest.MonkeyPatch, begins: str, counted: str | None, flags: dict[str, Any]
+) -> None:
+    """The time is up at the first row of one long step: how many more it works at before it ends."""
+    limits, rows, long = Limits(), 0, False
+    step = operator.attrgetter(begins)(rheo_verify)
+
+    def begun(*given: Any, **named: Any) -> Any:
+        nonlocal rows, long
+        rows, long = 0, True
+        return step(*given, **named)
+
+    def counting(function: Any) -> Any:
+        def row(*given: Any) -> Any:
+            nonlocal rows
+            rows += 1
+            limits.deadline = -1.0 if long else None
+            return function(*given)
+
+        return row
+
+    model = random_model(500, 0)
+    if counted is None:
+        model = replace(model, draft=counting(model.draft))
+    else:
+        monkeypatch.setattr(f"rheo_verify.{counted}", counting(operator.attrgetter(counted)(rheo_verify)))
+    monkeypatch.setattr(f"rheo_verify.{begins}", begun)
+    design = TreeDesign(**{"lead": 1, "pool": 2, "beam": 1, "budget": 2, **flags})
+    with pytest.raises(LimitReached, match="RV201"):
+        enumerate_design(model, design, layer_rule("rheo"), limits=limits, method="classes")
+    assert long
+    assert rows * 500 <= WEIGHTS_UNSEEN
