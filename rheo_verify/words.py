@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
+
+def noun(number: Any, word: str, plural: str | None = None) -> str:
+    """``token`` where the number, of any kind, is one; else ``tokens``, or `plural`."""
+    return word if number == 1 else plural or word + "s"
+
+
+def count(number: int, word: str, plural: str | None = None) -> str:
     """``1 class``, ``25 classes``.
 
     >>> count(1, "class", "classes"), count(2_500, "class", "classes")
     ('1 class', '2,500 classes')
     """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number:,} {noun(number, word, plural)}"
 
 
-def between(low: int, high: int, noun: str) -> str:
+def between(low: int, high: int, word: str) -> str:
     """A range, or the one number that it holds.
 
     >>> between(2, 3, "token"), between(2, 2, "token"), between(1, 1, "draft")
     ('2 to 3 tokens', '2 tokens', '1 draft')
     """
-    return count(high, noun) if low == high else f"{low:,} to {count(high, noun)}"
+    return count(high, word) if low == high else f"{low:,} to {count(high, word)}"
 
 
 def size(memory: int) -> str:

@@ -26,6 +26,7 @@ from rheo_verify.probability.distributions import support
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, about
 from rheo_verify.verification.layer import LayerRule
+from rheo_verify.words import count
 
 Method = Literal["auto", "exhaustive", "classes"]
 AUTO_TREES = 3_000_000
@@ -111,7 +112,7 @@ def enumerate_design(
     require_target(model, context, cycles * (design.depth + 1) - 1)
     least = fewest_sequences(model, context, cycles, limits or Limits())
     if least > MOST_SEQUENCES:
-        message = f"{cycles} cycles may emit {about(least)} different sequences and more, too many to compare"
+        message = f"{count(cycles, 'cycle')} may emit {about(least)} different sequences and more, too many to compare"
         raise InputError("RV108", f"{message} (at most {MOST_SEQUENCES:,}); change --cycles")
     engine = _Engine(model, design, rule, chosen, limits or Limits(), workers, store)
     first = engine.at(context)
@@ -202,7 +203,7 @@ class _Engine:
                     end = tokens + more
                     longer[end] = longer.get(end, ZERO) + probability * chance
                 if len(longer) > MOST_SEQUENCES:
-                    message = f"{cycles} cycles emit more than {MOST_SEQUENCES:,} different sequences"
+                    message = f"in {count(cycles, 'cycle')} there are more than {MOST_SEQUENCES:,} different sequences"
                     raise LimitReached("RV202", message, self.limits.covered)
             law = longer
         return Emission(law)

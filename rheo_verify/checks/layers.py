@@ -32,7 +32,10 @@ class LayerLaws:
         return self.model.target(self.context + tokens)
 
     def at(self, tokens: TokenPath, children: Sequence[Node]) -> LayerLaw:
-        """The law at the node reached by `tokens`, given its surviving children in slot order. Raises `LimitReached`."""
+        """The law at the node reached by `tokens`, given its surviving children in slot order.
+
+        Raises `LimitReached`.
+        """
         key = (tokens, *[(child.tokens[-1], child.law and self._number(child.law)) for child in children])
         law = self._known.get(key)
         if law is None:

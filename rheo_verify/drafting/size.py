@@ -40,9 +40,7 @@ def most_trees(design: TreeDesign, vocab: int) -> int:
     return bound
 
 
-def equal_support_trees(
-    model: Model, context: Context, design: TreeDesign, limits: Limits | None = None
-) -> int | None:
+def equal_support_trees(model: Model, context: Context, design: TreeDesign, limits: Limits | None = None) -> int | None:
     """The exact number of unpruned trees if every context's sampled token has as many outcomes, else None.
 
     All contexts that could be expanded are looked at; None also when there are more than `MOST_CONTEXTS`.

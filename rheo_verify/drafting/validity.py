@@ -13,14 +13,13 @@ from rheo_verify.probability.rationals import text
 MOST_CONTEXTS = 200_000
 
 
-def why_not_lazy(
-    design: TreeDesign, model: Model, context: Context = (), limits: Limits | None = None
-) -> str | None:
+def why_not_lazy(design: TreeDesign, model: Model, context: Context = (), limits: Limits | None = None) -> str | None:
     """Why lazy growth may differ from build-then-prune for this design, or None when claim `eager-equals-lazy` holds.
 
     The conditions: ties go by position; the sampled factor is at least every fill's, whatever Y is; no factor exceeds
     one. The paper's proxy meets the second by Lemma 1; a constant or the raw score guarantees nothing. The third can
-    fail only for m = 0 with epsilon > 0, and then every context that could be expanded is looked at. Raises `LimitReached`.
+    fail only for m = 0 with epsilon > 0, and then every context that could be expanded is looked at.
+    Raises `LimitReached`.
     """
     if design.ties != "position":
         return "ties are broken by token, so a drawn token can decide its own survival"

@@ -32,6 +32,7 @@ from rheo_verify.probability.enumeration import Path, enumerate_paths
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import ONE
 from rheo_verify.probability.replay import replay
+from rheo_verify.words import count
 
 Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
 Judged = tuple[list[Finding], int]
@@ -136,7 +137,7 @@ def judge(
         if now - begun > 1:
             say("paths of this case", tally.paths, 0)
         if now > until:
-            raise LimitReached("RV201", "the time limit was reached", f"{tally.paths} paths of one case")
+            raise LimitReached("RV201", "the time limit was reached", f"{count(tally.paths, 'path')} of one case")
     if rerun and last is not None and not _repeats(trial, last):
         raise MisuseError(
             "RV404", "the same choices gave another result: there is randomness that is not answered here"
@@ -310,7 +311,8 @@ def raised_always(
             return
         cases += 1
     said = re.sub(r"^drafts \([\d, ]*\): ", "", found[0].message)
-    message = f"on all {cases:,} cases, on every path, {said}"
+    every = "the one case" if cases == 1 else f"all {cases:,} cases"
+    message = f"on {every}, on every path, {said}"
     raise InputError("RV132", f"{message}; does it fit --as, --arrays and --logits?")
 
 
@@ -361,7 +363,7 @@ def report(
     inconclusive = progress.late or progress.large or not progress.cases
     covered = way.scope(progress) if way.case is None else "this one case"
     if progress.late:
-        covered += f"; the time limit of {way.seconds:g} s struck after {progress.cases} cases"
+        covered += f"; the time limit of {way.seconds:g} s struck after {count(progress.cases, 'case')}"
     return CheckReport(
         name or str(getattr(code, "__name__", type(code).__name__)),
         way.name,

@@ -28,6 +28,7 @@ from rheo_verify.foreign.strata import Evaluate, Integral, Point, by_corners, by
 from rheo_verify.foreign.verifier import cases_of
 from rheo_verify.probability.laws import law_total_variation
 from rheo_verify.probability.rationals import ONE, ZERO, Rational
+from rheo_verify.words import count
 
 WAY = "coins by strata"
 _CHUNK = 4096
@@ -137,8 +138,8 @@ def check_strata(
     verdict = Verdict.REFUTED if found else Verdict.VERIFIED if decided else Verdict.INCONCLUSIVE
     covered = scope.text() if case is None else "this one case"
     covered += f"; error of the law at most {float(worst):.3g} in total variation, assuming: {strata.text()}"
-    covered += f"; the time limit of {scope.seconds:g} s struck after {done} cases" if late else ""
-    covered += f"; {open_cases} of {done} cases not decided" if open_cases else ""
+    covered += f"; the time limit of {scope.seconds:g} s struck after {count(done, 'case')}" if late else ""
+    covered += f"; {open_cases} of {count(done, 'case')} not decided" if open_cases else ""
     return CheckReport(
         name or str(getattr(code, "__name__", type(code).__name__)),
         WAY,
@@ -237,7 +238,7 @@ def _rows(returned: Any, size: int) -> list[Any]:
     parts = list(returned) if isinstance(returned, tuple) and len(returned) == 2 else [returned]
     lists = [part.tolist() if hasattr(part, "tolist") else part for part in parts]
     if any(not isinstance(part, list) or len(part) != size for part in lists):
-        raise Unreadable(f"a batch of {size} did not return {size} rows")
+        raise Unreadable(f"a batch of {size} did not return {count(size, 'row')}")
     return lists[0] if len(lists) == 1 else list(zip(*lists, strict=True))
 
 

@@ -63,7 +63,9 @@ class DecoderScope:
         """From ``random=40,vocab=3,…``, or quick, small, wide. Raises `InputError` RV106. `also` as in `Scope.read`."""
         chosen = read_fields(DecoderScope, _NAMED.get(written, written), also)
         batch = chosen.get("batch", batch)
-        return DecoderScope(**{"batch": batch, "length": (2 if batch > 1 else 3) if length is None else length, **chosen})
+        return DecoderScope(
+            **{"batch": batch, "length": (2 if batch > 1 else 3) if length is None else length, **chosen}
+        )
 
 
 MOST_SEQUENCES = 1_000_000
@@ -126,7 +128,9 @@ class DecoderTrial:
 
         def read(returned: Any) -> Outcome:
             batch = setting.batch > 1
-            rows = [read_tokens(row)[0] for row in ([returned[n] for n in range(setting.batch)] if batch else [returned])]
+            rows = [
+                read_tokens(row)[0] for row in ([returned[n] for n in range(setting.batch)] if batch else [returned])
+            ]
             whole = tuple(token for row in rows for token in self._cut(row))
             self._with_prompt += all(
                 len(row) == len(prompt) + setting.length and list(row[: len(prompt)]) == prompt
@@ -141,7 +145,7 @@ class DecoderTrial:
     def _cut(self, tokens: tuple[int, ...]) -> tuple[int, ...]:
         length = self.setting.length
         if len(tokens) < length:
-            raise Unreadable(f"{len(tokens)} tokens were returned, {length} were asked for")
+            raise Unreadable(f"{count(len(tokens), 'token')} returned, {length} asked for")
         wrong = [token for token in tokens[:length] if not 0 <= token < self.case.vocab]
         if wrong:
             raise Unreadable(f"token {wrong[0]} is not below the vocabulary size {self.case.vocab}")
@@ -251,11 +255,13 @@ def check_decoder(
 
 
 def _scope_text(scope: DecoderScope, processing: Processing, large: int) -> str:
+    sizes = "2 tokens" if scope.vocab == 2 else f"2 or {scope.vocab} tokens"
     parts = [
-        f"the joint law of {scope.length} tokens" + (f" in each of {scope.batch} rows" if scope.batch > 1 else ""),
+        f"the joint law of {count(scope.length, 'token')}"
+        + (f" in each of {scope.batch} rows" if scope.batch > 1 else ""),
         f"all context-free cases on 2 tokens with denominator <= {scope.denominator}",
-        f"{scope.random} random tables by context (seed {scope.seed}, 2 or {scope.vocab} tokens)",
+        f"{count(scope.random, 'random table')} by context (seed {scope.seed}, {sizes})",
     ]
     parts += [f"{name} {value:g}" for name, value in processing.options().items()]
-    parts += [f"{large} cases of more than {scope.paths} paths left out"] if large else []
+    parts += [f"{count(large, 'case')} of more than {count(scope.paths, 'path')} left out"] if large else []
     return "; ".join(parts)

@@ -8,6 +8,7 @@ from typing import Any
 
 from rheo_verify.errors import InputError
 from rheo_verify.foreign.cases import MOST_CONTEXTS
+from rheo_verify.words import between, count
 
 
 @dataclass(frozen=True)
@@ -49,15 +50,14 @@ class Scope:
     def text(self) -> str:
         """The scope in words, for reports."""
         parts = [
-            f"all one-draft cases on 2 to {self.vocab} tokens with common denominator <= {self.denominator}"
+            f"all one-draft cases on {between(2, self.vocab, 'token')} with common denominator <= {self.denominator}"
             " (one fixed uneven bonus row)"
         ]
         if self.drafts > 1:
             parts.append("all two-draft cases on 2 tokens with denominator <= 2")
         if self.random:
-            drafts = f"1 to {self.drafts}" if self.drafts > 1 else "1"
-            sizes = f"{drafts} drafts, 2 to {self.random_vocab} tokens"
-            parts.append(f"{self.random} random cases (seed {self.seed}, {sizes}, rows by context)")
+            sizes = f"{between(1, self.drafts, 'draft')}, {between(2, self.random_vocab, 'token')}"
+            parts.append(f"{count(self.random, 'random case')} (seed {self.seed}, {sizes}, rows by context)")
         return "; ".join(parts)
 
 

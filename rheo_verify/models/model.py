@@ -71,7 +71,7 @@ def context_free(target: Row, draft: Row, sampling_draft: Row | None = None, sou
     """A model whose rows do not depend on the context."""
     sampling = draft if sampling_draft is None else sampling_draft
     if not len(target) == len(draft) == len(sampling):
-        lengths = f"target has {len(target)} tokens, draft {len(draft)}, sampling draft {len(sampling)}"
+        lengths = f"target has {count(len(target), 'token')}, draft {len(draft)}, sampling draft {len(sampling)}"
         raise InputError("RV104", lengths)
     return from_functions(len(target), lambda _: target, lambda _: draft, lambda _: sampling, source)
 

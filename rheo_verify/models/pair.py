@@ -10,6 +10,7 @@ from rheo_verify.models.eagle3_checkpoint import load_head
 from rheo_verify.models.eagle3_head import Eagle3Head
 from rheo_verify.models.llama import Target, load_target
 from rheo_verify.models.shipped import shipped_pairs
+from rheo_verify.words import count
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def why_unfit(target: Target, head: Eagle3Head) -> str | None:
     if c.target_hidden != target.hidden:
         return f"the head's fc takes hidden states of {c.target_hidden}, the target's are {target.hidden}"
     if c.layers is not None and not all(0 < layer < target.layers for layer in c.layers):
-        return f"the head reads hidden states {c.layers}, the target has {target.layers} layers"
+        return f"the head reads hidden states {c.layers}, the target has {count(target.layers, 'layer')}"
     return None
 
 

@@ -67,8 +67,8 @@ COLUMNS = (
 def scope(model: Model, context: Context, levels: int, length: int) -> str:
     """What the verdicts speak of, and what they do not."""
     return (
-        f"the first {length} tokens after {model.phrase(context)}, over as many cycles as they take; trees of "
-        f"{count(levels, 'level')}; model: {model.source}, {model.vocab} tokens. Other contexts and "
+        f"the first {count(length, 'token')} after {model.phrase(context)}, over as many cycles as they take; trees of "
+        f"{count(levels, 'level')}; model: {model.source}, {count(model.vocab, 'token')}. Other contexts and "
         "models are not covered."
     )
 
@@ -154,8 +154,8 @@ def one_text(row: Evaluation, growth: AdaptedGrowth | None, curve: Curve, style:
     lines.append(style.item("accepted", depths or "nothing is drafted"))
     if row.optimum is not None:
         lines.append(style.item("optimum", f"{both(row.optimum)} at the root: no rule can accept more of these drafts"))
-    lines.append(style.item("calls", f"{both(row.target_calls)} of the target for {row.length} tokens"))
-    lines.append(style.item("paths", f"{row.paths:,} outcomes told apart"))
+    lines.append(style.item("calls", f"{both(row.target_calls)} of the target for {count(row.length, 'token')}"))
+    lines.append(style.item("paths", f"{count(row.paths, 'outcome')} told apart"))
     lines.append(style.item("growth", growth_words(growth, row)))
     if row.blame is not None:
         lines.append(style.item("blame", blame(row)))

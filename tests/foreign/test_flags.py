@@ -234,7 +234,7 @@ def test_a_path_that_leaves_the_tree_is_bad_input_even_of_sound_code(code: str, 
     said = refused(check_of("verifier", code, *case, "--path", "1.9"), capsys)
     assert "choice 2 of the path is 9; possible are 0, 1 (at mine.py:" in said
     assert "1 choices" in refused(check_of("verifier", code, *case, "--path", "1"), capsys)
-    assert "only 2 were asked" in refused(check_of("verifier", code, *case, "--path", "1.1.1"), capsys)
+    assert "only 2 asked for" in refused(check_of("verifier", code, *case, "--path", "1.1.1"), capsys)
     refused(check_of("verifier", code, *case, "--path", "x"), capsys)
     said = refused(check_of("coins", code, *case, "--path", "1@0.5"), capsys)
     assert "1 drafts and 1 coins; this case has 1 and 2" in said
