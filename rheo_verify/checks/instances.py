@@ -69,7 +69,7 @@ def _no_shape(vocab: int, lead: int | None, candidates: int | None) -> str:
         return f"m = {lead} must be from 0 to V - 1 = {vocab - 1}"
     if candidates is not None and not 1 <= candidates <= vocab:
         return f"n = {count(candidates, 'candidate')} must be from 1 to V = {vocab}"
-    return f"m = {lead} must be less than n = {count(candidates, 'candidate')}"
+    return f"m = {lead} must be less than n = {candidates}, the candidates"
 
 
 def check_grid(vocab: int, denominator: int) -> None:

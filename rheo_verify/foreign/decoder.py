@@ -63,9 +63,8 @@ class DecoderScope:
         """From ``random=40,vocab=3,…``, or quick, small, wide. Raises `InputError` RV106. `also` as in `Scope.read`."""
         chosen = read_fields(DecoderScope, _NAMED.get(written, written), also)
         batch = chosen.get("batch", batch)
-        return DecoderScope(
-            **{"batch": batch, "length": (2 if batch > 1 else 3) if length is None else length, **chosen}
-        )
+        usual = 2 if batch > 1 else 3
+        return DecoderScope(**{"batch": batch, "length": usual if length is None else length, **chosen})
 
 
 MOST_SEQUENCES = 1_000_000
@@ -128,9 +127,8 @@ class DecoderTrial:
 
         def read(returned: Any) -> Outcome:
             batch = setting.batch > 1
-            rows = [
-                read_tokens(row)[0] for row in ([returned[n] for n in range(setting.batch)] if batch else [returned])
-            ]
+            parts = [returned[row] for row in range(setting.batch)] if batch else [returned]
+            rows = [read_tokens(part)[0] for part in parts]
             whole = tuple(token for row in rows for token in self._cut(row))
             self._with_prompt += all(
                 len(row) == len(prompt) + setting.length and list(row[: len(prompt)]) == prompt
