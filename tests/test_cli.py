@@ -504,3 +504,61 @@ def test_a_large_vocabulary_does_not_hide_the_clock(
         enumerate_design(model, design, layer_rule("rheo"), limits=limits, method="classes")
     assert long
     assert rows * 500 <= WEIGHTS_UNSEEN
+
+
+@pytest.mark.parametrize(("support", "said"), [("2", ", q-hat truncated to 2 tokens"), ("3", ""), ("99999", "")])
+def test_support_that_cuts_nothing_off_is_not_told_as_a_cut(
+    capsys: pytest.CaptureFixture[str], support: str, said: str
+) -> None:
+    code, out, _ = invoke(capsys, "enumerate", "--vocab", "3", "--depth", "1", "--support", support)
+    assert code == 0
+    assert f"model: random tables, seed 0{said}, 3 tokens\n" in out
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--m", "9"], "m = 9 must be from 0 to V - 1 = 3; change --m"),
+        (["--m", "-1"], "m = -1 must be from 0 to V - 1 = 3; change --m"),
+        (["--k", "9"], "n = 9 candidates must be from 1 to V = 4; change --k"),
+        (["--m", "3", "--k", "2"], "m = 3 must be less than n = 2, the candidates; change --m"),
+    ],
+)
+def test_a_search_without_layers_names_the_flag(
+    capsys: pytest.CaptureFixture[str], flags: list[str], said: str
+) -> None:
+    code, out, err = invoke(capsys, "search", "--where", "rrsw > rheo", *flags)
+    assert (code, out, err) == (2, "", f"rheo_verify search: RV106: {said}\n")
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "{}\n", "nothing"])
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_an_audit_without_one_usable_line_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, flags: list[str]
+) -> None:
+    file = tmp_path / "transcript.jsonl"
+    file.write_text(content)
+    code, out, err = invoke(capsys, "audit", str(file), *flags)
+    assert (code, out) == (2, "")
+    assert re.fullmatch(rf"rheo_verify audit: RV606: {file}: not one line can be used \([^\n]+\)\n", err)
+
+
+PLURALS = re.compile(r"(?<![\d.,/…=^ -])(?<!of )(?<!at )\b1 [a-z]+s\b|\b(\d+) (to|or) \1\b|1…1\b|\(s\)")
+"""Nouns after a 1, and ranges of one."""
+SMALLEST = (
+    "enumerate --vocab 1 --depth 1 --budget 1 --k 1 --m 0",
+    "enumerate --vocab 2 --depth 1 --budget 1 --k 1 --m 1 --method classes",
+    "enumerate --vocab 6 --depth 4 --method exhaustive --max-trees 1",
+    "decoders --vocab 1 --length 1 --levels 1",
+    "decoders rrsw --vocab 1 --length 1 --levels 1",
+    "search --where rheo<1 --vocab 1 --denominator 1",
+    "acceptance --vocab 1 --m 0 --k 1 --beam 1 --depth 1 --budget 1",
+    "table1",
+)
+
+
+@pytest.mark.parametrize("line", SMALLEST)
+def test_one_is_singular(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    _, out, err = invoke(capsys, *line.split())
+    found = PLURALS.search(out + err)
+    assert found is None, (out + err)[max(0, found.start() - 60) : found.end() + 20]

@@ -117,7 +117,9 @@ class Parser(argparse.ArgumentParser):
         known = [str(choice) for choice in action.choices]
         commands = isinstance(action, argparse._SubParsersAction)
         what = "there is no command" if commands else f"{name_of(action)} cannot be"
-        others = f"; there are {', '.join(known)}" if len(known) > 1 else f"; the only choice is {known[0]}"
+        others = f"; there are {', '.join(known)}"
+        if len(known) == 1:
+            what, others = "there is no", f", only {known[0]}"
         remedy = meant(str(value), known) or others
         self.error(f"{what} {short(str(value))}{remedy}")
 
