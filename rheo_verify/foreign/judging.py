@@ -120,8 +120,6 @@ def verifier_breaches(case: Case, tokens: Sequence[int], emitted: tuple[int, ...
         found.append(
             Breach("RV409", f"the accepted count is {count}, but {words.count(len(emitted) - 1, 'draft')} emitted")
         )
-            Breach("RV409", f"the accepted count is {count}, but {words.count(len(emitted) - 1, 'draft')} emitted")
-        )
     if not found:
         for place, token in enumerate(emitted):
             if not case.target[emitted[:place]][token]:
