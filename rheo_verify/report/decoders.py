@@ -59,7 +59,7 @@ HEAD = ("decoder", "verdict", "TV", "tokens", "accepted", "optimum", "calls", "p
 COLUMNS = (
     "TV: total variation of those tokens' law from the target's, exact. tokens: emitted in the first cycle, on "
     "average. accepted: probability that at least 1, 2, … drafted tokens are. optimum: the most that any rule can "
-    "accept at the root, where the number of drafts is fixed. calls: of the target, for LENGTH tokens. paths: "
+    "accept at the root, where the number of drafts is fixed. calls: of the target, for LENGTH. paths: "
     "outcomes told apart."
 )
 
@@ -80,7 +80,7 @@ def _legend(model: Model, context: Context, levels: int, length: int, style: Sty
 
 def columns(length: int) -> str:
     """What the columns of the table mean."""
-    return COLUMNS.replace("LENGTH", str(length))
+    return COLUMNS.replace("LENGTH", count(length, "token"))
 
 
 def short(value: Rational) -> str:

@@ -189,7 +189,7 @@ ROW = '["1/2", "1/2"]'
         (f'{{"target": [{ROW}], "draft": [{ROW}]}}', "one more target row"),
         ('{"target": [1, 2], "draft": [3]}', "target[0]"),
         (f'{{"target": [{ROW}, []], "draft": [{ROW}]}}', "target[1]"),
-        (f'{{"target": [{ROW}, ["1"]], "draft": [{ROW}]}}', "1 tokens"),
+        (f'{{"target": [{ROW}, ["1"]], "draft": [{ROW}]}}', "has 1 token,"),
         (f'{{"target": [{ROW}, ["1", "1"]], "draft": [{ROW}]}}', "sum to 2"),
         (f'{{"target": [{ROW}, ["x", "1"]], "draft": [{ROW}]}}', "rational"),
         (f'{{"target": [{ROW}, [0.5, 0.5]], "draft": [{ROW}]}}', "exact"),
