@@ -551,7 +551,7 @@ SMALLEST = (
     "enumerate --vocab 2 --depth 1 --budget 1 --k 1 --m 1 --method classes",
     "enumerate --vocab 6 --depth 4 --method exhaustive --max-trees 1",
     "decoders --vocab 1 --length 1 --levels 1",
-    "decoders rheosampling-m2-rheo --vocab 1 --length 1 --levels 1",
+    "decoders rheosampling-m2-rheo --vocab 3 --length 1 --levels 1",
     "prove slot-determinism --level 0",
     "search --where rheo<1 --vocab 1 --denominator 1",
     "acceptance --vocab 1 --m 0 --k 1 --beam 1 --depth 1 --budget 1",
