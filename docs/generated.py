@@ -14,7 +14,7 @@ import rheo_verify
 
 ROOT = Path(__file__).resolve().parent.parent
 FLOORS = {
-    "probability": ("errors", "limits", "probability"),
+    "probability": ("words", "errors", "limits", "probability"),
     "models": ("models",),
     "drafting": ("drafting",),
     "verification": ("verification",),

@@ -10,10 +10,15 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
 from rheo_verify.errors import LimitReached
+from rheo_verify.words import size
 
 Item = TypeVar("Item")
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Told `(what, done, total)`, total 0 where it is not known."""
+
+
+WEIGHTS_UNSEEN = 10_000
+"""Exact rationals that may be worked at between two looks at the clock."""
 
 
 @dataclass
@@ -30,6 +35,7 @@ class Limits:
     progress: Progress | None = None
     memory: int | None = None
     covered: str = field(default="no tree and no class was finished", init=False)
+    _unseen: int = field(default=0, init=False, repr=False)
 
     def check(self, what: str, done: int, total: int = 0) -> None:
         """Note the progress. Raises `LimitReached` RV201 when the time is up before the end."""
@@ -56,12 +62,19 @@ class Limits:
                 self.check_time()
             yield item
 
+    def work(self, weights: int) -> None:
+        """So many weights are worked at: look at the clock once that is some milliseconds since the last time."""
+        self._unseen += weights
+        if self._unseen >= WEIGHTS_UNSEEN:
+            self._unseen = 0
+            self.check_time()
+
     def check_time(self) -> None:
         """Raises `LimitReached` RV201 once the deadline has passed, RV204 above the memory limit."""
         if self.deadline is not None and time.monotonic() > self.deadline:
             raise LimitReached("RV201", "the time limit was reached", self.covered)
         if self.memory is not None and resident() > self.memory:
-            message = f"the memory limit of {self.memory / 2**20:,.0f} MiB was reached"
+            message = f"the memory limit of {size(self.memory)} was reached"
             raise LimitReached("RV204", message, self.covered)
 
 

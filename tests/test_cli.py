@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
 import re
 import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import rheo_verify
 from rheo_verify.checks.enumeration import enumerate_design, fewest_sequences
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.cli.main import COMMANDS, parser, run
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.decoders.rheosampling import rheosampling
 from rheo_verify.drafting.design import TreeDesign
-from rheo_verify.limits import Limits
+from rheo_verify.errors import LimitReached
+from rheo_verify.limits import WEIGHTS_UNSEEN, Limits
 from rheo_verify.models.model import Context, Model, from_functions
 from rheo_verify.models.random_tables import random_model
 from rheo_verify.probability.distributions import Row, distribution
 from rheo_verify.probability.enumeration import enumerate_paths
-from rheo_verify.probability.rationals import text
+from rheo_verify.probability.rationals import Rational, text
 from rheo_verify.probability.replay import choices_text
 from rheo_verify.verification.rules import layer_rule
 from tests.clocks import ticking
@@ -457,3 +462,116 @@ def test_an_output_that_cannot_be_written_is_one_line() -> None:
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "the output cannot be written" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("begins", "counted", "flags"),
+    [
+        ("checks.enumeration.step_violations", "checks.layers.exact_law", {"depth": 1}),
+        ("checks.enumeration.equal_support_trees", "drafting.size.outcomes_at", {"depth": 2, "budget": 1}),
+        ("checks.enumeration.why_not_lazy", None, {"lead": 0, "epsilon": Rational(1, 10**9), "depth": 2}),
+    ],
+)
+def test_a_large_vocabulary_does_not_hide_the_clock(
+    monkeypatch: pytest.MonkeyPatch, begins: str, counted: str | None, flags: dict[str, Any]
+) -> None:
+    """The time is up at the first row of one long step: how many more it works at before it ends."""
+    limits, rows, long = Limits(), 0, False
+    step = operator.attrgetter(begins)(rheo_verify)
+
+    def begun(*given: Any, **named: Any) -> Any:
+        nonlocal rows, long
+        rows, long = 0, True
+        return step(*given, **named)
+
+    def counting(function: Any) -> Any:
+        def row(*given: Any) -> Any:
+            nonlocal rows
+            rows += 1
+            limits.deadline = -1.0 if long else None
+            return function(*given)
+
+        return row
+
+    model = random_model(500, 0)
+    if counted is None:
+        model = replace(model, draft=counting(model.draft))
+    else:
+        monkeypatch.setattr(f"rheo_verify.{counted}", counting(operator.attrgetter(counted)(rheo_verify)))
+    monkeypatch.setattr(f"rheo_verify.{begins}", begun)
+    design = TreeDesign(**{"lead": 1, "pool": 2, "beam": 1, "budget": 2, **flags})
+    with pytest.raises(LimitReached, match="RV201"):
+        enumerate_design(model, design, layer_rule("rheo"), limits=limits, method="classes")
+    assert long
+    assert rows * 500 <= WEIGHTS_UNSEEN
+
+
+@pytest.mark.parametrize(("support", "said"), [("2", ", q-hat truncated to 2 tokens"), ("3", ""), ("99999", "")])
+def test_support_that_cuts_nothing_off_is_not_told_as_a_cut(
+    capsys: pytest.CaptureFixture[str], support: str, said: str
+) -> None:
+    code, out, _ = invoke(capsys, "enumerate", "--vocab", "3", "--depth", "1", "--support", support)
+    assert code == 0
+    assert f"model: random tables, seed 0{said}, 3 tokens\n" in out
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--m", "9"], "m = 9 must be from 0 to V - 1 = 3; change --m"),
+        (["--m", "-1"], "m = -1 must be from 0 to V - 1 = 3; change --m"),
+        (["--k", "9"], "n = 9 candidates must be from 1 to V = 4; change --k"),
+        (["--m", "3", "--k", "2"], "m = 3 must be less than n = 2, the candidates; change --m"),
+    ],
+)
+def test_a_search_without_layers_names_the_flag(
+    capsys: pytest.CaptureFixture[str], flags: list[str], said: str
+) -> None:
+    code, out, err = invoke(capsys, "search", "--where", "rrsw > rheo", *flags)
+    assert (code, out, err) == (2, "", f"rheo_verify search: RV106: {said}\n")
+
+
+@pytest.mark.parametrize("content", ["", "\n\n", "{}\n", "nothing"])
+@pytest.mark.parametrize("flags", [[], ["--json"]])
+def test_an_audit_without_one_usable_line_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, content: str, flags: list[str]
+) -> None:
+    file = tmp_path / "transcript.jsonl"
+    file.write_text(content)
+    code, out, err = invoke(capsys, "audit", str(file), *flags)
+    assert (code, out) == (2, "")
+    assert re.fullmatch(rf"rheo_verify audit: RV606: {file}: not one line can be used \([^\n]+\)\n", err)
+
+
+_NOUNS = "token tree node class row path case choice slot budget outcome cycle level decoder claim pair layer line draw"
+PLURALS = re.compile(rf"(?<![\d.,/…=^-])1 ([a-z]+ )?({'|'.join(_NOUNS.split())})e?s\b|\b(\d+) (to|or) \3\b|1…1\b|\(s\)")
+"""Nouns after a 1, and ranges of one."""
+SMALLEST = (
+    "enumerate --vocab 1 --depth 1 --budget 1 --k 1 --m 0",
+    "enumerate --vocab 2 --depth 1 --budget 1 --k 1 --m 1 --method classes",
+    "enumerate --vocab 6 --depth 4 --method exhaustive --max-trees 1",
+    "decoders --vocab 1 --length 1 --levels 1",
+    "decoders rheosampling-m2-rheo --vocab 3 --length 1 --levels 1",
+    "prove slot-determinism --level 0",
+    "search --where rheo<1 --vocab 1 --denominator 1",
+    "acceptance --vocab 1 --m 0 --k 1 --beam 1 --depth 1 --budget 1",
+    "check ONE:verify --arrays list --scope vocab=2,denominator=1,drafts=1,random=1,random_vocab=2",
+    "check ONE:decode --as decoder --arrays list --scope vocab=2,random=1,length=2",
+    "check ONE:sample --as sampler --arrays list --probabilities --scope vocab=2,random=1",
+    "check ONE:wrong --as decoder --arrays list --scope vocab=2,random=1,length=2",
+)
+ONE = """
+def verify(target, draft, tokens): return sample(target[0])
+def sample(row): return [max(range(len(row)), key=row.__getitem__)]
+def decode(target, draft, prompt, n): return [0] * n
+def wrong(target, draft, prompt, n): return [0]
+"""
+
+
+@pytest.mark.parametrize("line", SMALLEST)
+def test_one_is_singular(capsys: pytest.CaptureFixture[str], tmp_path: Path, line: str) -> None:
+    (tmp_path / "one.py").write_text(ONE)
+    code, out, err = invoke(capsys, *line.replace("ONE", str(tmp_path / "one.py")).split())
+    assert code in (0, 1, 3)
+    found = PLURALS.search(out + err)
+    assert found is None, (out + err)[max(0, found.start() - 60) : found.end() + 20]

@@ -245,6 +245,8 @@ def test_memory_is_bounded_by_flag() -> None:
     small = subprocess.run([*command, "1M"], capture_output=True, text=True)
     assert small.returncode == 3
     assert "the memory limit of 1 MiB was reached" in small.stdout
+    smaller = subprocess.run([*command, "1K"], capture_output=True, text=True)
+    assert "the memory limit of 1 KiB was reached" in smaller.stdout
     wrong = subprocess.run([*command, "many"], capture_output=True, text=True)
     assert wrong.returncode == 2
     assert "--memory-limit 'many' must be a size" in wrong.stderr

@@ -181,7 +181,7 @@ class _Judge:
         self.context = context
         self.rule = decoder.rule
         self.limits = limits or Limits()
-        self.laws = LayerLaws(model, context, self.rule) if isinstance(self.rule, LayerRule) else None
+        self.laws = LayerLaws(model, context, self.rule, self.limits) if isinstance(self.rule, LayerRule) else None
         self.emitted: dict[Tree, Law[TokenPath]] = {}
 
     def broken(self, tree: Tree, additions: Sequence[tuple[Tree, Rational]]) -> Broken | None:

@@ -125,7 +125,7 @@ def _recompute(result: Enumeration, model: Model, growth: Literal["eager", "lazy
     """Work the answer out again on a model that records; refuses to certify what does not come out the same."""
     prefixes = _prefixes(model, result.context, result.design, growth, limits)
     emissions = [
-        prefix_emission(LayerLaws(model, result.context, result.rule), prefixes, budget, limits)
+        prefix_emission(LayerLaws(model, result.context, result.rule, limits), prefixes, budget, limits)
         for budget in range(1, result.design.budget + 1)
     ]
     distances = tuple(compare(model.target, result.context, emission).total_variation for emission in emissions)

@@ -18,6 +18,7 @@ from rheo_verify.checks.showing import html_of
 from rheo_verify.errors import InputError
 from rheo_verify.probability.arrays import Array, is_torch, join, mass, minimum, pick, positive_part, zero_at
 from rheo_verify.probability.rationals import ratio
+from rheo_verify.words import count
 
 CACHE_ROWS, DEVICE_ROWS = 4096, 65536
 
@@ -52,7 +53,7 @@ class LayerRates(NamedTuple):
 def check_layer(vocab: int, lead: int, candidates: int) -> None:
     """Raises `InputError` RV106 unless 0 <= m <= V and 1 <= n <= V."""
     if not 1 <= candidates <= vocab:
-        raise InputError("RV106", f"n = {candidates} candidates, but a pool holds 1 to {vocab} of {vocab} tokens")
+        raise InputError("RV106", f"n = {count(candidates, 'candidate')}, but a pool holds from 1 to V = {vocab}")
     if not 0 <= lead <= vocab:
         raise InputError("RV106", f"m = {lead} lead tokens must be between 0 and the vocabulary's {vocab}")
 

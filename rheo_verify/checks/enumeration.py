@@ -26,6 +26,7 @@ from rheo_verify.probability.distributions import support
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, about
 from rheo_verify.verification.layer import LayerRule
+from rheo_verify.words import count
 
 Method = Literal["auto", "exhaustive", "classes"]
 AUTO_TREES = 3_000_000
@@ -107,11 +108,11 @@ def enumerate_design(
     if any(not 0 <= token < model.vocab for token in context):
         raise InputError("RV106", f"the context {context} has a token outside 0…{model.vocab - 1}")
     design.check_vocab(model.vocab)
-    chosen = choose_method(model, design, method, context)
+    chosen = choose_method(model, design, method, context, limits)
     require_target(model, context, cycles * (design.depth + 1) - 1)
     least = fewest_sequences(model, context, cycles, limits or Limits())
     if least > MOST_SEQUENCES:
-        message = f"{cycles} cycles may emit {about(least)} different sequences and more, too many to compare"
+        message = f"{count(cycles, 'cycle')} may emit {about(least)} different sequences and more, too many to compare"
         raise InputError("RV108", f"{message} (at most {MOST_SEQUENCES:,}); change --cycles")
     engine = _Engine(model, design, rule, chosen, limits or Limits(), workers, store)
     first = engine.at(context)
@@ -140,7 +141,7 @@ def enumerate_design(
         comparison=comparison,
         budgets=budgets,
         budgets_by=by,
-        trees=first.found.trees if first.found else equal_support_trees(model, context, design),
+        trees=first.found.trees if first.found else equal_support_trees(model, context, design, engine.limits),
         prefixes=first.prefixes,
         ancestor_closed=first.found is None or first.found.not_ancestor_closed == 0,
         emission=emission,
@@ -179,7 +180,7 @@ class _Engine:
         """All trees, or all classes, of a cycle at `context`."""
         cycle = self._known.get(context)
         if cycle is None:
-            found, laws = None, LayerLaws(self.model, context, self.rule)
+            found, laws = None, LayerLaws(self.model, context, self.rule, self.limits)
             if self.method == "exhaustive":
                 found = enumerate_trees(
                     self.model, context, self.design, self.limits, workers=self.workers, store=self.store
@@ -202,7 +203,7 @@ class _Engine:
                     end = tokens + more
                     longer[end] = longer.get(end, ZERO) + probability * chance
                 if len(longer) > MOST_SEQUENCES:
-                    message = f"{cycles} cycles emit more than {MOST_SEQUENCES:,} different sequences"
+                    message = f"in {count(cycles, 'cycle')} there are more than {MOST_SEQUENCES:,} different sequences"
                     raise LimitReached("RV202", message, self.limits.covered)
             law = longer
         return Emission(law)
@@ -239,12 +240,12 @@ def fewest_sequences(model: Model, context: Context, cycles: int, limits: Limits
 
 
 def choose_method(
-    model: Model, design: TreeDesign, method: Method, context: Context = ()
+    model: Model, design: TreeDesign, method: Method, context: Context = (), limits: Limits | None = None
 ) -> Literal["exhaustive", "classes"]:
     """The engine that answers. `auto` prefers to enumerate all trees, unless there are many and classes are valid."""
     if method not in ("auto", "exhaustive", "classes"):
         raise InputError("RV106", f"method must be auto, exhaustive or classes, not {method!r}")
-    reason = why_not_lazy(design, model, context)
+    reason = why_not_lazy(design, model, context, limits)
     most = most_trees(design, model.vocab)
     if method == "classes" and reason is not None:
         message = f"--method classes is not valid here: {reason}; best-first growth would repair it silently"
@@ -279,7 +280,7 @@ def _claims(
     checks: dict[str, Verdict] = {}
     not_checked: dict[str, str] = {}
     found = engine.at(context).found
-    reason = why_not_lazy(engine.design, engine.model, context)
+    reason = why_not_lazy(engine.design, engine.model, context, engine.limits)
     if found is None:
         not_checked["eager-equals-lazy"] = "only the class method ran; use --method exhaustive"
     elif reason is not None:

@@ -12,6 +12,7 @@ from rheo_verify.models.eagle3_config import Eagle3Config, read_config
 from rheo_verify.models.llama import captured_layers
 from rheo_verify.models.table_file import read_json
 from rheo_verify.models.tensor_files import read_tensors
+from rheo_verify.words import count
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def misfit(target: Inspection, head: Inspection) -> str | None:
     if not head.own_embedding and c.hidden != target.hidden:
         return f"the head shares the target's embedding, but its hidden_size is {c.hidden}, not {target.hidden}"
     if c.layers is not None and target.layers is not None and not all(0 < it < target.layers for it in c.layers):
-        return f"the head reads hidden states {c.layers} of a target of {target.layers} layers"
+        return f"the head reads hidden states {c.layers} of a target of {count(target.layers, 'layer')}"
     return None
 
 
@@ -77,8 +78,11 @@ def _head(folder: Path) -> Inspection:
     facts = (
         ("layout", config.layout),
         ("hidden size", f"{config.hidden} (from target hidden states of {config.target_hidden})"),
-        ("attention", f"{config.heads} heads, {config.key_value_heads} key/value heads of {config.head_dim}"),
-        ("vocabulary", f"{config.draft_vocab:,} draft tokens of {config.vocab:,}"),
+        (
+            "attention",
+            f"{count(config.heads, 'head')}, {count(config.key_value_heads, 'key/value head')} of {config.head_dim}",
+        ),
+        ("vocabulary", f"{count(config.draft_vocab, 'draft token')} of {config.vocab:,}"),
         ("rotary theta", f"{config.theta:g}"),
         ("captured hidden states", layers),
         ("embedding", "its own" if own else "shared with the target"),
@@ -110,10 +114,10 @@ def _target(folder: Path) -> Inspection:
         faults.append(f"RV601: {folder}: there are no weights")
     facts = (
         ("layers", f"{layers}, hidden size {found['hidden_size']}"),
-        ("attention", f"{found['num_attention_heads']} heads"),
-        ("vocabulary", f"{found['vocab_size']:,} tokens"),
+        ("attention", f"{count(found['num_attention_heads'], 'head')}"),
+        ("vocabulary", f"{count(found['vocab_size'], 'token')}"),
         ("captured hidden states", captured),
-        ("weights", f"{len(files)} file(s), {sum(it.stat().st_size for it in files) / 2**20:,.1f} MB"),
+        ("weights", f"{count(len(files), 'file')}, {sum(it.stat().st_size for it in files) / 2**20:,.1f} MB"),
     )
     kind = "a Llama target" if not faults else "a Llama target that cannot be used"
     return Inspection(str(folder), kind, facts, tuple(faults), found["vocab_size"], found["hidden_size"], layers)

@@ -19,6 +19,7 @@ import numpy as np
 from rheo_verify.checks.acceptance import Layer
 from rheo_verify.errors import InputError
 from rheo_verify.probability.rationals import about, ratio
+from rheo_verify.words import count
 
 Shape: TypeAlias = tuple[int, int]
 """(n candidates, m lead)."""
@@ -59,8 +60,16 @@ def shapes_of(vocab: int, lead: int | None = None, candidates: int | None = None
         (n, m) for n in range(1, vocab + 1) for m in range(n) if lead in (None, m) and candidates in (None, n)
     )
     if not shapes:
-        raise InputError("RV106", f"no layer with 0 <= m < n <= V for V = {vocab}, m = {lead}, n = {candidates}")
+        raise InputError("RV106", _no_shape(vocab, lead, candidates))
     return shapes
+
+
+def _no_shape(vocab: int, lead: int | None, candidates: int | None) -> str:
+    if lead is not None and not 0 <= lead < vocab:
+        return f"m = {lead} must be from 0 to V - 1 = {vocab - 1}"
+    if candidates is not None and not 1 <= candidates <= vocab:
+        return f"n = {count(candidates, 'candidate')} must be from 1 to V = {vocab}"
+    return f"m = {lead} must be less than n = {candidates}, the candidates"
 
 
 def check_grid(vocab: int, denominator: int) -> None:
@@ -71,7 +80,7 @@ def check_grid(vocab: int, denominator: int) -> None:
         raise InputError("RV106", f"denominator {denominator} must be at least 1")
     rows = math.comb(denominator + vocab - 1, vocab - 1)
     if rows > MOST_ROWS:
-        message = f"{about(rows)} rows of {vocab} tokens with denominator {denominator} are too many"
+        message = f"{about(rows)} rows of {count(vocab, 'token')} with denominator {denominator} are too many"
         raise InputError("RV108", f"{message} (at most {MOST_ROWS:,}); take a smaller --vocab or --denominator")
 
 

@@ -18,10 +18,11 @@ from rheo_verify.verification.layer import LayerLaw, LayerRule, exact_law
 class LayerLaws:
     """The law of a rule at every node of the trees of one context, each computed once."""
 
-    def __init__(self, model: Model, context: Context, rule: LayerRule) -> None:
+    def __init__(self, model: Model, context: Context, rule: LayerRule, limits: Limits | None = None) -> None:
         self.model = model
         self.context = context
         self.rule = rule
+        self.limits = limits or Limits()
         self._known: dict[tuple[object, ...], LayerLaw] = {}
         self._laws: dict[int, tuple[Row, int]] = {}
         self._numbers: dict[Row, int] = {}
@@ -31,10 +32,14 @@ class LayerLaws:
         return self.model.target(self.context + tokens)
 
     def at(self, tokens: TokenPath, children: Sequence[Node]) -> LayerLaw:
-        """The law at the node reached by `tokens`, given its surviving children in slot order."""
+        """The law at the node reached by `tokens`, given its surviving children in slot order.
+
+        Raises `LimitReached`.
+        """
         key = (tokens, *[(child.tokens[-1], child.law and self._number(child.law)) for child in children])
         law = self._known.get(key)
         if law is None:
+            self.limits.work(self.model.vocab)
             candidates = [child.token for child in children]
             law = exact_law(self.rule, self.target(tokens), candidates, [child.law for child in children])
             self._known[key] = law

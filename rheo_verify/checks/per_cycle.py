@@ -171,7 +171,7 @@ def expected_reach(laws: LayerLaws, trees: Iterable[tuple[Tree, Rational]]) -> R
 
 
 def _cycle(model: Model, context: Context, design: TreeDesign, rule: LayerRule, trees: Trees, limits: Limits) -> Cycle:
-    emission = cycle_emission(LayerLaws(model, context, rule), limits.watch(trees, every=1))
+    emission = cycle_emission(LayerLaws(model, context, rule, limits), limits.watch(trees, every=1))
     lead = design.lead if design.pool > design.lead else None
     return Cycle(rule.name, lead, emission, len(trees))
 

@@ -19,6 +19,7 @@ from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model, cached, temper_model
 from rheo_verify.probability.distributions import Row, normalise, one_hot, ranking, without
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, exact, text
+from rheo_verify.words import count
 
 LARGEST_INVERSE = 1000
 SMALLEST, LARGEST = Fraction(1, 1000), 1000
@@ -149,7 +150,9 @@ def cold_limit(model: Model, context: Context, design: TreeDesign) -> ColdLimit:
     first = cached(lambda here: one_hot(ranking(model.draft(here))[0], model.vocab))
     second = cached(lambda here: one_hot(ranking(model.draft(here))[design.lead], model.vocab))
     if design.lead >= min(design.pool, model.vocab):
-        raise InputError("RV106", f"m = {design.lead} leaves no sampled slot among K = {design.pool} candidates")
+        raise InputError(
+            "RV106", f"m = {design.lead} leaves no sampled slot among K = {count(design.pool, 'candidate')}"
+        )
 
     def only_tree(sampling: Callable[[Context], Row], shape: TreeDesign) -> Tree:
         ((tree, _),) = pruned_trees(replace(model, sampling_draft=sampling), context, shape)

@@ -21,6 +21,7 @@ from rheo_verify.probability.rationals import ZERO, Rational
 from rheo_verify.probability.replay import ReplayChance
 from rheo_verify.verification.layer import LayerLaw, LayerRule, Outcome
 from rheo_verify.verification.walk import verify_layer
+from rheo_verify.words import count
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def walk_through(
     if chance.position < len(choices):
         layers, emitted = _verify(chance, laws, tree)
         if chance.position < len(choices):
-            message = f"the path has {len(choices)} choices, but only {chance.position} were asked"
+            message = f"the path has {count(len(choices), 'choice')}, but only {chance.position} asked for"
             raise InputError("RV109", message)
     else:
         layers, emitted = _all_layers(laws, tree), None

@@ -158,7 +158,8 @@ def _compare(
     from rheo_verify.checks.temperature import each_temperature
     from rheo_verify.report.acceptance import compare_data, compare_text
     from rheo_verify.report.acceptance_plot import draw
-    from rheo_verify.report.text import count, stdout_style
+    from rheo_verify.report.text import stdout_style
+    from rheo_verify.words import count
 
     listed = args.temperatures or (TEMPERATURES if args.plot else "")
     temperatures = _temperatures(listed)

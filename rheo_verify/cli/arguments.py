@@ -117,7 +117,10 @@ class Parser(argparse.ArgumentParser):
         known = [str(choice) for choice in action.choices]
         commands = isinstance(action, argparse._SubParsersAction)
         what = "there is no command" if commands else f"{name_of(action)} cannot be"
-        remedy = meant(str(value), known) or f"; there are {', '.join(known)}"
+        others = f"; there are {', '.join(known)}"
+        if len(known) == 1:
+            what, others = "there is no", f", only {known[0]}"
+        remedy = meant(str(value), known) or others
         self.error(f"{what} {short(str(value))}{remedy}")
 
     def _print_message(self, message: str, file: Any = None) -> None:

@@ -88,14 +88,14 @@ def run(args: argparse.Namespace) -> int:
     finally:
         if state is not None:
             _write(state, json.dumps(audit.to_data()))
+    if not audit.process.tokens and stopped is None:
+        why = audit.faults[0].removeprefix(f"{args.file}: ") if audit.faults else "it has none"
+        raise InputError("RV606", f"{args.file}: not one line can be used ({why})")
     sys.stdout.write(
         report.to_json(audit, args.file) if args.json else report.to_text(audit, args.file, stdout_style())
     )
     if stopped is not None and audit.verdict is Verdict.INCONCLUSIVE:
         raise stopped
-    if not audit.process.tokens:
-        why = audit.faults[0].removeprefix(f"{args.file}: ") if audit.faults else "it has none"
-        raise InputError("RV606", f"{args.file}: not one line can be used ({why})")
     return audit.verdict.exit_code
 
 

@@ -13,6 +13,7 @@ from rheo_verify.cli.settings import add_time_limit, limits_from
 from rheo_verify.errors import InputError
 
 if TYPE_CHECKING:
+    from rheo_verify.limits import Limits
     from rheo_verify.models.pair import Pair
 
 EXAMPLES = """examples:
@@ -60,7 +61,7 @@ def add(subparsers: Any) -> None:
     tests.add_argument("--contexts", type=int, default=400, metavar="N", help="rows of the exact check (default: 400)")
     tests.add_argument("--level", type=float, default=0.01, help="chance of a false alarm a design (default: 0.01)")
     tests.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all draws (default: 0)")
-    add_time_limit(tests)
+    add_time_limit(tests, ", loading included; target, head and tokenizer are each loaded whole")
     tests.add_argument("--fault", metavar="NAME", help="plant a fault: residual-from-p, bonus-at-temperature-1")
     add_html_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -104,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     with ProgressBar() as bar:
         limits = limits_from(args, bar.update)
         limits.tell("loading the models", 0)
-        pair, text = _load(args)
+        pair, text = _load(args, limits)
         result = check_pair(pair, text[: args.contexts + 2], plan, limits.tell)
     stopped = result.stopped if result.verdict is Verdict.INCONCLUSIVE else None
     if args.html is not None and stopped is None:
@@ -127,16 +128,16 @@ def _leads(written: str, pool: int) -> tuple[int, ...]:
     return leads
 
 
-def _load(args: argparse.Namespace) -> tuple[Pair, list[int]]:
+def _load(args: argparse.Namespace, limits: Limits) -> tuple[Pair, list[int]]:
     from rheo_verify.models.pair import load_pair, load_shipped
 
     if (args.target is None) != (args.head is None):
         raise InputError("RV106", "give --target and --head together, or neither for the shipped pair")
     text = _text(args)
     if args.target is None:
-        pair = load_shipped(dtype=args.dtype, device=args.device)
+        pair = load_shipped(dtype=args.dtype, device=args.device, limits=limits)
         return pair, [0, *text.encode()]
-    pair = load_pair(args.target, args.head, dtype=args.dtype, device=args.device)
+    pair = load_pair(args.target, args.head, dtype=args.dtype, device=args.device, limits=limits)
     from rheo_verify.models.llama import torch_and_transformers
 
     try:

@@ -54,7 +54,7 @@ COMMAND --help has the flags, examples and exit codes of a command.
 """
 _FLAGS = (
     (r"^lead m |^m = ", "--m"),
-    (r"^pool K ", "--k"),
+    (r"^pool K |^n = ", "--k"),
     (r"^beam W ", "--beam"),
     (r"^depth D ", "--depth"),
     (r"^budget R ", "--budget"),
@@ -163,5 +163,5 @@ def _flag(args: argparse.Namespace, message: str) -> str:
     """The flag to change, where a message of the library does not name it."""
     if "--" in message or args.command == "replay":
         return ""
-    found = next((flag for form, flag in _FLAGS if re.match(form, message)), None)
+    found = next((it for form, it in _FLAGS if re.match(form, message) and hasattr(args, it.removeprefix("--"))), None)
     return "" if found is None else f"; change {found}"

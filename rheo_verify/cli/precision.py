@@ -10,6 +10,7 @@ from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.cli.settings import add_time_limit, limits_from
 from rheo_verify.errors import InputError, LimitReached
 from rheo_verify.probability.rationals import about
+from rheo_verify.words import count
 
 if TYPE_CHECKING:
     from rheo_verify.limits import Limits
@@ -69,7 +70,7 @@ def _checked(args: argparse.Namespace) -> list[int]:
     if args.rows < 1 or args.vocab < max(leads) + args.k or not 0 < args.scale < float("inf"):
         raise InputError("RV106", "--rows and --scale must be positive, and --vocab at least m + K")
     if args.rows * args.vocab > MOST_ENTRIES:
-        size = f"{about(args.rows)} rows of {args.vocab:,} tokens"
+        size = f"{about(args.rows)} rows of {count(args.vocab, 'token')}"
         raise InputError("RV108", f"{size} are too many (at most {MOST_ENTRIES:,} entries); change --rows or --vocab")
     if not 0 <= args.seed < 2**63:
         raise InputError("RV106", f"--seed {args.seed} must be from 0 to 2^63 - 1")

@@ -95,9 +95,10 @@ def add_work_arguments(parser: argparse.ArgumentParser, *, memory: bool = True) 
         )
 
 
-def add_time_limit(group: argparse._ActionsContainer) -> None:
-    """--time-limit SECONDS."""
-    group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end as INCONCLUSIVE after so long")
+def add_time_limit(group: argparse._ActionsContainer, besides: str = "") -> None:
+    """--time-limit SECONDS; `besides` is said after it."""
+    said = f"end as INCONCLUSIVE after so long{besides}"
+    group.add_argument("--time-limit", type=float, metavar="SECONDS", help=said)
 
 
 def limits_from(

@@ -27,6 +27,7 @@ from rheo_verify.pieces import Job, Store, Workers, results
 from rheo_verify.pieces.job import Data, digest
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import ZERO, Rational, ratio
+from rheo_verify.words import count
 
 ROWS_IN_CACHE = 1 << 14
 """Rows grouped at once: temporary arrays of 64-bit numbers stay in the cache, and twice as fast."""
@@ -93,8 +94,8 @@ def enumerate_trees(
 def _up_to(most: int, groups: _Groups, table: NodeTable, limits: Limits) -> None:
     for rows in _grow(table.numbers, _root(table.numbers), 0):
         if groups.trees + len(rows.weight) > most:
-            limits.covered = f"{groups.trees:,} of {table.trees:,} trees were enumerated"
-            raise LimitReached("RV202", f"the limit of {most:,} trees was reached", limits.covered)
+            limits.covered = f"{groups.trees:,} of {count(table.trees, 'tree')} were enumerated"
+            raise LimitReached("RV202", f"the limit of {count(most, 'tree')} was reached", limits.covered)
         groups.add(rows)
         limits.check("trees", groups.trees, table.trees)
 
@@ -223,9 +224,9 @@ class _Groups:
         cells, formed, sums = self._add_up(code * len(rows.scales) + rows.group, rows.weight)
         classes, groups = np.divmod(cells, len(rows.scales))
         scales = rows.scales.take(groups).tolist()
-        for number, scale, weight, count in zip(classes.tolist(), scales, sums, formed.tolist(), strict=True):
+        for number, scale, weight, times in zip(classes.tolist(), scales, sums, formed.tolist(), strict=True):
             self._sums[number][scale] = self._sums[number].get(scale, 0) + int(weight)
-            self._formed[number] += count
+            self._formed[number] += times
 
     def _look_at(self, best: list[Ints]) -> Ints:
         self.not_ancestor_closed += self._not_closed(best)

@@ -7,6 +7,7 @@ from itertools import product
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.pool import outcomes_at
 from rheo_verify.errors import InputError
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 
 MOST_CONTEXTS = 20_000
@@ -39,16 +40,19 @@ def most_trees(design: TreeDesign, vocab: int) -> int:
     return bound
 
 
-def equal_support_trees(model: Model, context: Context, design: TreeDesign) -> int | None:
+def equal_support_trees(model: Model, context: Context, design: TreeDesign, limits: Limits | None = None) -> int | None:
     """The exact number of unpruned trees if every context's sampled token has as many outcomes, else None.
 
     All contexts that could be expanded are looked at; None also when there are more than `MOST_CONTEXTS`.
+    Raises `LimitReached`.
     """
     if model.vocab ** (design.depth - 1) > MOST_CONTEXTS:
         return None
+    limits = limits or Limits()
     sizes: set[int] = set()
     for length in range(design.depth):
         for path in product(range(model.vocab), repeat=length):
+            limits.work(model.vocab)
             try:
                 sizes.add(outcomes_at(model, context + path, design))
             except InputError:

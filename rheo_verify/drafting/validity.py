@@ -6,18 +6,20 @@ from itertools import product
 
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.errors import InputError
+from rheo_verify.limits import Limits
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.rationals import text
 
 MOST_CONTEXTS = 200_000
 
 
-def why_not_lazy(design: TreeDesign, model: Model, context: Context = ()) -> str | None:
+def why_not_lazy(design: TreeDesign, model: Model, context: Context = (), limits: Limits | None = None) -> str | None:
     """Why lazy growth may differ from build-then-prune for this design, or None when claim `eager-equals-lazy` holds.
 
     The conditions: ties go by position; the sampled factor is at least every fill's, whatever Y is; no factor exceeds
     one. The paper's proxy meets the second by Lemma 1; a constant or the raw score guarantees nothing. The third can
     fail only for m = 0 with epsilon > 0, and then every context that could be expanded is looked at.
+    Raises `LimitReached`.
     """
     if design.ties != "position":
         return "ties are broken by token, so a drawn token can decide its own survival"
@@ -28,7 +30,7 @@ def why_not_lazy(design: TreeDesign, model: Model, context: Context = ()) -> str
     if design.proxy != "rheo":
         return f"the constant proxy {text(design.proxy)} is not bound to outrank every fill"
     if design.lead == 0 and design.epsilon > 0:
-        return _factor_above_one(design, model, context)
+        return _factor_above_one(design, model, context, limits or Limits())
     return None
 
 
@@ -38,11 +40,12 @@ def lemma_1_covers(design: TreeDesign) -> bool:
     return design.ties == "position" and (design.pool <= design.lead or rheo)
 
 
-def _factor_above_one(design: TreeDesign, model: Model, context: Context) -> str | None:
+def _factor_above_one(design: TreeDesign, model: Model, context: Context, limits: Limits) -> str | None:
     if model.vocab ** (design.depth - 1) > MOST_CONTEXTS:
         return f"with epsilon > 0, q(x1) + epsilon <= 1 would have to be checked at over {MOST_CONTEXTS:,} contexts"
     for length in range(design.depth):
         for path in product(range(model.vocab), repeat=length):
+            limits.work(model.vocab)
             try:
                 best = max(model.draft(context + path))
             except InputError:

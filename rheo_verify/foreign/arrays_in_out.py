@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -124,6 +125,17 @@ class Maker:
 
 def _nested(rows: Any) -> bool:
     return bool(rows) and isinstance(rows[0], (tuple, list))
+
+
+def at_once(returned: Any) -> Any:
+    """What was returned, unless it is a coroutine: of that nothing has run, and Python warns unless it is closed.
+
+    Raises `Unreadable`.
+    """
+    if inspect.iscoroutine(returned):
+        returned.close()
+        raise Unreadable("it returned a coroutine, of which nothing has run, and not token ids")
+    return returned
 
 
 def read_tokens(returned: Any) -> tuple[tuple[int, ...], int | None]:

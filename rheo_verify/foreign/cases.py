@@ -19,6 +19,7 @@ from rheo_verify.models.random_tables import random_model
 from rheo_verify.models.table_file import parse_json
 from rheo_verify.probability.distributions import Row, one_hot
 from rheo_verify.probability.rationals import ratio, text
+from rheo_verify.words import count
 
 MOST_CONTEXTS = 100_000
 """Of the longest length, in a case that is read."""
@@ -94,7 +95,8 @@ def read_case(data: Mapping[str, Any]) -> Case:
         raise InputError("RV104", "target and draft are both lists of rows, by position, or both objects, by context")
     if len(target) != len(draft) + 1:
         raise InputError(
-            "RV104", f"{len(target)} target rows and {len(draft)} draft rows; one more target row is needed"
+            "RV104",
+            f"{count(len(target), 'target row')} and {count(len(draft), 'draft row')}; one more target row is needed",
         )
     rows = [
         [_row(row, f"{name}[{place}]") for place, row in enumerate(given)]
@@ -104,7 +106,9 @@ def read_case(data: Mapping[str, Any]) -> Case:
     for name, given in zip(("target", "draft"), rows, strict=True):
         for place, row in enumerate(given):
             if len(row) != len(rows[0][0]):
-                raise InputError("RV104", f"{name}[{place}] has {len(row)} tokens, target[0] has {len(rows[0][0])}")
+                raise InputError(
+                    "RV104", f"{name}[{place}] has {count(len(row), 'token')}, target[0] has {len(rows[0][0])}"
+                )
     return by_position(rows[0], rows[1])
 
 
@@ -118,7 +122,9 @@ def _row(row: Any, where: str) -> Row:
 
 def _few(vocab: int, drafts: int) -> None:
     if vocab**drafts > MOST_CONTEXTS:
-        raise InputError("RV104", f"{drafts} drafts on {vocab} tokens are more than {MOST_CONTEXTS:,} contexts")
+        raise InputError(
+            "RV104", f"{count(drafts, 'draft')} on {count(vocab, 'token')} are more than {MOST_CONTEXTS:,} contexts"
+        )
 
 
 def _whole(case: Case) -> Case:
@@ -134,7 +140,7 @@ def _whole(case: Case) -> Case:
             if context not in known:
                 raise InputError("RV104", f"the {name} has a row after ({_context(context)}), which cannot come up")
             if len(row) != case.vocab:
-                raise InputError("RV104", f"the {name} row after ({_context(context)}) has {len(row)} tokens")
+                raise InputError("RV104", f"the {name} row after ({_context(context)}) has {count(len(row), 'token')}")
     return case
 
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError, LimitReached, MisuseError, RheoVerifyError
 from rheo_verify.foreign.answering import Answering, answering
-from rheo_verify.foreign.arrays_in_out import Unreadable
+from rheo_verify.foreign.arrays_in_out import Unreadable, at_once
 from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.contracts import broken_contracts
 from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
@@ -30,7 +30,9 @@ from rheo_verify.foreign.watching import Watch, Watched, refused_row
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.enumeration import Path, enumerate_paths
 from rheo_verify.probability.laws import Law
+from rheo_verify.probability.rationals import ONE
 from rheo_verify.probability.replay import replay
+from rheo_verify.words import count
 
 Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
 Judged = tuple[list[Finding], int]
@@ -68,7 +70,8 @@ class Way:
 
     `settings` are the options that differ from their defaults (for replays); `same_depth` keeps the number of drafts
     while a case is made smaller; `paths` bounds one case; `case` is the only one to run, if given, and `path` the one
-    of its paths to walk through.
+    of its paths to walk through. `misread` says what all paths of a trial that was run returned amiss, if they did: a
+    wrong law is then told as RV406, too.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Way:
     same_depth: bool = False
     case: Case | None = None
     path: str | None = None
+    misread: Callable[[Any], str] = lambda trial: ""
 
 
 def settings_of(
@@ -100,7 +104,7 @@ def guarded(
     if isinstance(chance, Watch):
         call = chance.attached(door, call)
     try:
-        return read(door.run(chance, call))
+        return read(at_once(door.run(chance, call)))
     except Unreadable as error:
         return None, (Breach("RV406", str(error)),)
     except RheoVerifyError as error:
@@ -134,7 +138,7 @@ def judge(
         if now - begun > 1:
             say("paths of this case", tally.paths, 0)
         if now > until:
-            raise LimitReached("RV201", "the time limit was reached", f"{tally.paths} paths of one case")
+            raise LimitReached("RV201", "the time limit was reached", f"{count(tally.paths, 'path')} of one case")
     if rerun and last is not None and not _repeats(trial, last):
         raise MisuseError(
             "RV404", "the same choices gave another result: there is randomness that is not answered here"
@@ -211,7 +215,8 @@ def check(
         if found:
             again = trial(door, rebuilder, read(found[0], way))
             _same_again(again, found, door)
-            found = by_rank([*found, *broken_contracts(again, found[0], threshold_for(door.dtypes))])
+            causes = [*_misread(way, again, found), *broken_contracts(again, found[0], threshold_for(door.dtypes))]
+            found = by_rank([*found, *causes])
         if twice and _draws_again(trial(door, Standing(rebuilder), twice[0]), door):
             door.warnings["two calls in a row draw the same noise: each call seeds its generator"] = "RV415"
         threshold = threshold_for(door.dtypes)
@@ -242,6 +247,11 @@ def _same_again(trial: Trial, found: list[Finding], door: Answering) -> None:
                 "outlives a run, that is not answered here",
             )
         times -= max(1, answer[1])
+
+
+def _misread(way: Way, trial: Trial, found: list[Finding]) -> list[Finding]:
+    said, first = way.misread(trial), found[0]
+    return [Finding("RV406", said, first.case, first.data, ONE, first.replay)] if said and first.code == "RV401" else []
 
 
 def _shown(found: list[Finding]) -> set[Any]:
@@ -302,7 +312,8 @@ def raised_always(
             return
         cases += 1
     said = re.sub(r"^drafts \([\d, ]*\): ", "", found[0].message)
-    message = f"on all {cases:,} cases, on every path, {said}"
+    every = "the one case" if cases == 1 else f"all {cases:,} cases"
+    message = f"on {every}, on every path, {said}"
     raise InputError("RV132", f"{message}; does it fit --as, --arrays and --logits?")
 
 
@@ -353,7 +364,7 @@ def report(
     inconclusive = progress.late or progress.large or not progress.cases
     covered = way.scope(progress) if way.case is None else "this one case"
     if progress.late:
-        covered += f"; the time limit of {way.seconds:g} s struck after {progress.cases} cases"
+        covered += f"; the time limit of {way.seconds:g} s struck after {count(progress.cases, 'case')}"
     return CheckReport(
         name or str(getattr(code, "__name__", type(code).__name__)),
         way.name,

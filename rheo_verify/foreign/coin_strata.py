@@ -14,7 +14,7 @@ from typing import Any
 
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError, LimitReached
-from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
+from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, at_once, read_tokens
 from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.checking import raised_always, settings_of
 from rheo_verify.foreign.coins import Outcome, drafts_of, one_point
@@ -28,6 +28,7 @@ from rheo_verify.foreign.strata import Evaluate, Integral, Point, by_corners, by
 from rheo_verify.foreign.verifier import cases_of
 from rheo_verify.probability.laws import law_total_variation
 from rheo_verify.probability.rationals import ONE, ZERO, Rational
+from rheo_verify.words import count
 
 WAY = "coins by strata"
 _CHUNK = 4096
@@ -137,8 +138,8 @@ def check_strata(
     verdict = Verdict.REFUTED if found else Verdict.VERIFIED if decided else Verdict.INCONCLUSIVE
     covered = scope.text() if case is None else "this one case"
     covered += f"; error of the law at most {float(worst):.3g} in total variation, assuming: {strata.text()}"
-    covered += f"; the time limit of {scope.seconds:g} s struck after {done} cases" if late else ""
-    covered += f"; {open_cases} of {done} cases not decided" if open_cases else ""
+    covered += f"; the time limit of {scope.seconds:g} s struck after {count(done, 'case')}" if late else ""
+    covered += f"; {open_cases} of {count(done, 'case')} not decided" if open_cases else ""
     return CheckReport(
         name or str(getattr(code, "__name__", type(code).__name__)),
         WAY,
@@ -220,7 +221,7 @@ def evaluator(
             raise LimitReached("RV201", "the time limit was reached")
         given = [maker.repeated(array, len(points)) for array in (target, draft, drafted)]
         try:
-            rows = _rows(code(*given, maker.numbers(points)), len(points))
+            rows = _rows(at_once(code(*given, maker.numbers(points))), len(points))
         except Unreadable as error:
             return [(None, (Breach("RV406", str(error)),))] * len(points)
         except BaseException as error:  # the code under test may raise anything
@@ -238,7 +239,7 @@ def _rows(returned: Any, size: int) -> list[Any]:
     parts = list(returned) if isinstance(returned, tuple) and len(returned) == 2 else [returned]
     lists = [part.tolist() if hasattr(part, "tolist") else part for part in parts]
     if any(not isinstance(part, list) or len(part) != size for part in lists):
-        raise Unreadable(f"a batch of {size} did not return {size} rows")
+        raise Unreadable(f"a batch of {size} did not return {count(size, 'row')}")
     return lists[0] if len(lists) == 1 else list(zip(*lists, strict=True))
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from rheo_verify.errors import InputError, LimitReached, MisuseError
-from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, read_tokens
+from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, at_once, read_tokens
 from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.checking import Judged, Way, report, search, settings_of
 from rheo_verify.foreign.forms import exact_float
@@ -27,6 +27,7 @@ from rheo_verify.foreign.signatures import check_call
 from rheo_verify.foreign.texts import both
 from rheo_verify.foreign.verifier import cases_of
 from rheo_verify.probability.rationals import ONE, Rational
+from rheo_verify.words import count
 
 Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
 Point = tuple[float, ...]
@@ -106,7 +107,7 @@ def _walk(code: Callable[..., Any], case: Case, path: str, maker: Maker, coins: 
     except ValueError:
         raise InputError("RV109", f"a path of coins is written like 1.0@0.25_0.5, not {path!r}") from None
     if (len(tokens), len(point)) != (case.drafts, coins):
-        has = f"{len(tokens)} drafts and {len(point)} coins"
+        has = f"{count(len(tokens), 'draft')} and {count(len(point), 'coin')}"
         raise InputError("RV109", f"the path {path} has {has}; this case has {case.drafts} and {coins}")
     for place, token in enumerate(tokens):
         row = case.draft[tokens[:place]]
@@ -241,7 +242,7 @@ def _run(
     code: Callable[..., Any], case: Case, tokens: tuple[int, ...], given: list[Any], maker: Maker, point: Point
 ) -> Outcome:
     try:
-        emitted, count = read_tokens(code(*given, maker.numbers(point)))
+        emitted, count = read_tokens(at_once(code(*given, maker.numbers(point))))
     except Unreadable as error:
         return None, (Breach("RV406", str(error)),)
     except BaseException as error:  # the code under test may raise anything

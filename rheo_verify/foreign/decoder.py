@@ -18,7 +18,7 @@ from rheo_verify.foreign.checking import Outcome, Way, check, guarded, settings_
 from rheo_verify.foreign.judging import Breach, target_law
 from rheo_verify.foreign.processing import Processing
 from rheo_verify.foreign.reports import CheckReport
-from rheo_verify.foreign.scope import check_seconds, read_fields
+from rheo_verify.foreign.scope import check_ranges, read_fields
 from rheo_verify.foreign.signatures import accepted, check_call
 from rheo_verify.foreign.state import Rebuilder
 from rheo_verify.foreign.toy import ToyModel
@@ -27,7 +27,8 @@ from rheo_verify.models.model import Context
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.laws import Law
-from rheo_verify.probability.rationals import exact
+from rheo_verify.probability.rationals import about, exact
+from rheo_verify.words import count
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,10 @@ class DecoderScope:
     seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        if not 0 <= self.random <= 10**6:
-            raise InputError("RV106", f"a scope needs random in 0…1,000,000, not {self.random}")
-        check_seconds(self.seconds)
+        check_ranges(self, _RANGES)
+        if (sequences := self.vocab ** (self.length * self.batch)) > MOST_SEQUENCES:
+            message = f"{self.vocab} tokens, {self.length} at a time in {count(self.batch, 'row')}, make"
+            raise InputError("RV108", f"{message} {about(sequences)} sequences, too many (at most {MOST_SEQUENCES:,})")
 
     @staticmethod
     def names() -> tuple[str, ...]:
@@ -61,9 +63,19 @@ class DecoderScope:
         """From ``random=40,vocab=3,…``, or quick, small, wide. Raises `InputError` RV106. `also` as in `Scope.read`."""
         chosen = read_fields(DecoderScope, _NAMED.get(written, written), also)
         batch = chosen.get("batch", batch)
-        return DecoderScope(**{"batch": batch, "length": length or (2 if batch > 1 else 3), **chosen})
+        usual = 2 if batch > 1 else 3
+        return DecoderScope(**{"batch": batch, "length": usual if length is None else length, **chosen})
 
 
+MOST_SEQUENCES = 1_000_000
+_RANGES = {
+    "length": (2, 16),
+    "denominator": (1, 12),
+    "random": (0, 10**6),
+    "vocab": (2, 100),
+    "batch": (1, 8),
+    "paths": (1, 10**9),
+}
 _NAMED = {"quick": "random=6", "small": "random=3,denominator=2", "wide": "random=60,denominator=4"}
 
 
@@ -102,10 +114,12 @@ class DecoderTrial:
         self.rows = rows
         self.target = ToyModel(lambda c: rows[_batch_row(c, setting.batch)][0](c), setting.maker, vocab)
         self.draft = ToyModel(lambda c: rows[_batch_row(c, setting.batch)][1](c), setting.maker, vocab)
+        self._runs = self._with_prompt = 0
 
     def run(self, chance: Chance) -> Outcome:
         """One decoding: the n tokens, or the n tokens of each row of the batch one after another."""
         setting = self.setting
+        self._runs += 1
         prompts = [[turn] for turn in range(setting.batch)]
         given: Any = prompts if setting.batch > 1 else prompts[0]
         for name, model in (("target", self.target), ("draft", self.draft)):
@@ -113,8 +127,13 @@ class DecoderTrial:
 
         def read(returned: Any) -> Outcome:
             batch = setting.batch > 1
-            rows = [returned[row] for row in range(setting.batch)] if batch else [returned]
-            whole = tuple(token for row in rows for token in self._cut(read_tokens(row)[0]))
+            parts = [returned[row] for row in range(setting.batch)] if batch else [returned]
+            rows = [read_tokens(part)[0] for part in parts]
+            whole = tuple(token for row in rows for token in self._cut(row))
+            self._with_prompt += all(
+                len(row) == len(prompt) + setting.length and list(row[: len(prompt)]) == prompt
+                for row, prompt in zip(rows, prompts, strict=True)
+            )
             changed = not setting.in_place and given != ([[turn] for turn in range(setting.batch)] if batch else [0])
             return whole, (Breach("RV410", f"the prompt was changed in place: it is {given}"),) if changed else ()
 
@@ -124,11 +143,15 @@ class DecoderTrial:
     def _cut(self, tokens: tuple[int, ...]) -> tuple[int, ...]:
         length = self.setting.length
         if len(tokens) < length:
-            raise Unreadable(f"{len(tokens)} tokens were returned, {length} were asked for")
+            raise Unreadable(f"{count(len(tokens), 'token')} returned, {length} asked for")
         wrong = [token for token in tokens[:length] if not 0 <= token < self.case.vocab]
         if wrong:
             raise Unreadable(f"token {wrong[0]} is not below the vocabulary size {self.case.vocab}")
         return tokens[:length]
+
+    def misread(self) -> str:
+        """What every run so far returned amiss; a single one may begin with the prompt's token by chance."""
+        return "it returns the prompt, too; return the new tokens alone" if self._runs == self._with_prompt else ""
 
     def expected(self) -> Law[tuple[int, ...]]:
         """The joint law of the n tokens of every row of the batch."""
@@ -205,8 +228,6 @@ def check_decoder(
     the prompt. `case`, `path` and what is raised: as in `check_verifier`.
     """
     scope, processing = scope or DecoderScope(), processing or Processing()
-    if scope.length < 2:
-        raise InputError("RV106", f"length {scope.length} must be at least 2: faults between cycles need it")
     options = accepted(code, processing.options())
     check_call(code, "decoder", options)
     setting = DecoderSetting(Maker(arrays, logits, dtype), processing, scope.length, scope.batch, options, in_place)
@@ -225,17 +246,20 @@ def check_decoder(
         same_depth=True,
         case=case,
         path=path,
+        misread=DecoderTrial.misread,
     )
     trial = lambda door, built, each: DecoderTrial(door, built, each, setting)  # noqa: E731
     return check(way, code, trial, decoder_cases(scope), name)
 
 
 def _scope_text(scope: DecoderScope, processing: Processing, large: int) -> str:
+    sizes = "2 tokens" if scope.vocab == 2 else f"2 or {scope.vocab} tokens"
     parts = [
-        f"the joint law of {scope.length} tokens" + (f" in each of {scope.batch} rows" if scope.batch > 1 else ""),
+        f"the joint law of {count(scope.length, 'token')}"
+        + (f" in each of {scope.batch} rows" if scope.batch > 1 else ""),
         f"all context-free cases on 2 tokens with denominator <= {scope.denominator}",
-        f"{scope.random} random tables by context (seed {scope.seed}, 2 or {scope.vocab} tokens)",
+        f"{count(scope.random, 'random table')} by context (seed {scope.seed}, {sizes})",
     ]
     parts += [f"{name} {value:g}" for name, value in processing.options().items()]
-    parts += [f"{large} cases of more than {scope.paths} paths left out"] if large else []
+    parts += [f"{count(large, 'case')} of more than {count(scope.paths, 'path')} left out"] if large else []
     return "; ".join(parts)

@@ -27,6 +27,7 @@ from rheo_verify.models.model import Context
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.enumeration import enumerate_paths
+from rheo_verify.words import count
 
 if TYPE_CHECKING:
     import torch
@@ -213,8 +214,8 @@ def check_generate(
         name,
         "huggingface",
         verdict,
-        f"the joint law of {length} tokens on one case of {case.vocab} tokens"
-        + ("" if whole else f"; stopped after {limit} paths"),
+        f"the joint law of {count(length, 'token')} on one case of {count(case.vocab, 'token')}"
+        + ("" if whole else f"; stopped after {count(limit, 'path')}"),
         1,
         tally.paths,
         threshold,

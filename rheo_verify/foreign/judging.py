@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from rheo_verify import words
 from rheo_verify.foreign.cases import Case
 from rheo_verify.foreign.evidence import Evidence, PathRecord, keep
 from rheo_verify.foreign.reports import Difference, Finding
@@ -109,14 +110,16 @@ def verifier_breaches(case: Case, tokens: Sequence[int], emitted: tuple[int, ...
     """Contracts on what a verifier returned: ids, lengths, accepted prefix, count, positive probability."""
     found: list[Breach] = []
     if not 1 <= len(emitted) <= case.drafts + 1:
-        return [Breach("RV406", f"{len(emitted)} tokens were emitted; 1 to {case.drafts + 1} are possible")]
+        return [Breach("RV406", f"{words.count(len(emitted), 'token')} emitted; 1 to {case.drafts + 1} are possible")]
     wrong = [token for token in emitted if not 0 <= token < case.vocab]
     if wrong:
         return [Breach("RV406", f"token {wrong[0]} is not below the vocabulary size {case.vocab}")]
     if emitted[:-1] != tuple(tokens[: len(emitted) - 1]):
         found.append(Breach("RV408", f"the tokens before the last are {emitted[:-1]}, the drafts were {tuple(tokens)}"))
     elif count is not None and count != len(emitted) - 1 and not found:
-        found.append(Breach("RV409", f"the accepted count is {count}, but {len(emitted) - 1} drafts were emitted"))
+        found.append(
+            Breach("RV409", f"the accepted count is {count}, but {words.count(len(emitted) - 1, 'draft')} emitted")
+        )
     if not found:
         for place, token in enumerate(emitted):
             if not case.target[emitted[:place]][token]:

@@ -21,6 +21,7 @@ from rheo_verify.models.model import Context
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import ZERO, Rational, exact
+from rheo_verify.words import count
 
 MOST_PATHS = 5_000
 """Paths of a failing case: rechecking takes Rocq about a second for a hundred."""
@@ -67,9 +68,9 @@ class PathsCertificate:
     def stated(self) -> str:
         """Which cases it has, in words."""
         if self.verdict is Verdict.REFUTED:
-            return f" of 1 of {self.cases_in_all:,} cases (the one shown)"
+            return f" of 1 of {count(self.cases_in_all, 'case')} (the one shown)"
         if len(self.cases) == self.cases_in_all:
-            return f" of all {self.cases_in_all:,} cases"
+            return " of the one case" if self.cases_in_all == 1 else f" of all {self.cases_in_all:,} cases"
         return f" of the first {len(self.cases):,} of {self.cases_in_all:,} cases (the others are not in it)"
 
 

@@ -22,6 +22,7 @@ from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.laws import Law
 from rheo_verify.probability.rationals import text
+from rheo_verify.words import between, count
 
 
 class SamplerTrial:
@@ -111,12 +112,14 @@ def check_sampler(
 
     def covered(progress: Progress) -> str:
         words = [
-            f"all rows of 2 to {scope.vocab} tokens with common denominator <= {scope.denominator + 3}",
-            f"{scope.random} random rows of 3 to 6 tokens (seed {scope.seed})",
+            f"all rows of {between(2, scope.vocab, 'token')} with common denominator <= {scope.denominator + 3}",
+            f"{count(scope.random, 'random row')} of 3 to 6 tokens (seed {scope.seed})",
             *(f"{option} {value:g}" for option, value in processing.options().items()),
         ]
         words += (
-            [f"{progress.skipped} rows left out on which a cut is a matter of rounding"] if progress.skipped else []
+            [f"{count(progress.skipped, 'row')} left out on which a cut is a matter of rounding"]
+            if progress.skipped
+            else []
         )
         return "; ".join(words)
 
@@ -141,5 +144,5 @@ def _one(returned: Any) -> int:
         return read_tokens([returned])[0][0]
     tokens, _ = read_tokens(returned)
     if len(tokens) != 1:
-        raise Unreadable(f"{len(tokens)} tokens were returned, one was asked for")
+        raise Unreadable(f"{count(len(tokens), 'token')} returned, one asked for")
     return tokens[0]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from rheo_verify.errors import InputError
+from rheo_verify.foreign.cases import MOST_CONTEXTS
+from rheo_verify.words import between, count
 
 
 @dataclass(frozen=True)
@@ -27,13 +29,10 @@ class Scope:
     seconds: float = 600.0
 
     def __post_init__(self) -> None:
-        if not (
-            2 <= self.vocab <= 4 and 1 <= self.denominator <= 12 and 1 <= self.drafts <= 4 and 0 <= self.random <= 10**6
-        ):
-            raise InputError(
-                "RV106", "a scope needs vocab in 2…4, denominator in 1…12, drafts in 1…4, random in 0…1,000,000"
-            )
-        check_seconds(self.seconds)
+        check_ranges(self, _RANGES)
+        if self.random_vocab**self.drafts > MOST_CONTEXTS:
+            message = f"random cases of random_vocab={self.random_vocab}, drafts={self.drafts} are too large"
+            raise InputError("RV108", f"{message} (at most {MOST_CONTEXTS:,} contexts)")
 
     @staticmethod
     def names() -> tuple[str, ...]:
@@ -51,22 +50,37 @@ class Scope:
     def text(self) -> str:
         """The scope in words, for reports."""
         parts = [
-            f"all one-draft cases on 2 to {self.vocab} tokens with common denominator <= {self.denominator}"
+            f"all one-draft cases on {between(2, self.vocab, 'token')} with common denominator <= {self.denominator}"
             " (one fixed uneven bonus row)"
         ]
         if self.drafts > 1:
             parts.append("all two-draft cases on 2 tokens with denominator <= 2")
         if self.random:
-            drafts = f"1 to {self.drafts}" if self.drafts > 1 else "1"
-            sizes = f"{drafts} drafts, 2 to {self.random_vocab} tokens"
-            parts.append(f"{self.random} random cases (seed {self.seed}, {sizes}, rows by context)")
+            sizes = f"{between(1, self.drafts, 'draft')}, {between(2, self.random_vocab, 'token')}"
+            parts.append(f"{count(self.random, 'random case')} (seed {self.seed}, {sizes}, rows by context)")
         return "; ".join(parts)
 
 
-def check_seconds(seconds: float) -> None:
-    """Raises `InputError` RV106 unless it is a length of time."""
-    if not 0 <= seconds < 10**9:
-        raise InputError("RV106", f"a scope needs a number of seconds, 0 or more, not {seconds:g}")
+_RANGES = {
+    "vocab": (2, 4),
+    "denominator": (1, 12),
+    "drafts": (1, 4),
+    "random": (0, 10**6),
+    "random_vocab": (2, 100),
+}
+
+
+def check_ranges(scope: Any, ranges: Mapping[str, tuple[int, int]]) -> None:
+    """Raises `InputError` RV106 unless each of these fields is in its range, and `seconds` a length of time."""
+    wrong = [
+        f"{name} in {low:,}…{high:,}, not {value}"
+        for name, (low, high) in ranges.items()
+        if not low <= (value := getattr(scope, name)) <= high
+    ]
+    if wrong:
+        raise InputError("RV106", f"a scope needs {', and '.join(wrong)}")
+    if not 0 <= scope.seconds < 10**9:
+        raise InputError("RV106", f"a scope needs a number of seconds, 0 or more, not {scope.seconds:g}")
 
 
 _NAMED = {

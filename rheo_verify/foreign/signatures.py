@@ -36,11 +36,18 @@ def check_call(code: Callable[..., Any], way: str, options: Mapping[str, Any] | 
             raise InputError("RV131", f"a class is built without arguments, but {name}{built} needs some")
         if not any("__call__" in vars(each) for each in code.__mro__):
             raise InputError("RV131", f"{called}, and objects of class {name} cannot be called")
+    if _is_async(code):
+        raise InputError("RV131", f"{called}, but {name} is async: wrap it in a function that runs it (asyncio.run)")
     signature = _signature(code)
     why = None if signature is None else _misfit(signature, CALLS[way], options or {})
     outer = _signature(code, through=False)  # of a wrapper (functools.wraps): what is really called
     if why and (outer is None or _misfit(outer, CALLS[way], options or {})):
         raise InputError("RV131", f"{called}, but {name}{signature} does not take that: {why}")
+
+
+def _is_async(code: Any) -> bool:
+    """Whether a call gives a coroutine, or what yields asynchronously, and nothing runs."""
+    return any(inspect.iscoroutinefunction(it) or inspect.isasyncgenfunction(it) for it in (code, code.__call__))
 
 
 def _signature(code: Any, through: bool = True) -> inspect.Signature | None:

@@ -23,6 +23,7 @@ from typing import Any
 
 from rheo_verify.foreign.forms import exact_float
 from rheo_verify.probability.rationals import ONE, ZERO, Rational, ratio, total
+from rheo_verify.words import count
 
 Point = tuple[float, ...]
 Cell = tuple[tuple[float, float], ...]
@@ -104,7 +105,7 @@ def by_middles(evaluate: Evaluate, coins: int, cells: int, most: int, changes: i
             line = [values[(*others[:axis], i, *others[axis:])] for i in range(size)]
             seen = sum(a != b for a, b in itertools.pairwise(line))
             if seen > changes:
-                contradiction, bound = f"the output changes {seen} times along coin {axis + 1}", ONE
+                contradiction, bound = f"the output changes {count(seen, 'time')} along coin {axis + 1}", ONE
     return Integral(masses, {}, bound, len(grid), contradiction)
 
 

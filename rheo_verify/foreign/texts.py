@@ -9,6 +9,7 @@ from rheo_verify.checks.verdict import Verdict
 from rheo_verify.foreign.recipes import KINDS, TRANSFORMERS, WAYS, recipe
 from rheo_verify.foreign.reports import CheckReport, Finding
 from rheo_verify.probability.rationals import decimal, text
+from rheo_verify.words import count
 
 SCHEMA = {"schema": "rheo_verify/check", "version": 1}
 HINTS = {
@@ -75,15 +76,11 @@ def report_text(report: CheckReport, code: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _count(number: int, name: str) -> str:
-    return f"{number:,} {name}" + ("" if number == 1 else "s")
-
-
 def counts(report: CheckReport) -> str:
     """How many cases and paths were run."""
     if report.way == INTEGRATED:
-        return f"{_count(report.cases, 'case')}, {report.paths:,} points evaluated"
-    return f"{_count(report.cases, 'case')}, {_count(report.paths, 'path')}, each enumerated exactly"
+        return f"{count(report.cases, 'case')}, {count(report.paths, 'point')} evaluated"
+    return f"{count(report.cases, 'case')}, {count(report.paths, 'path')}, each enumerated exactly"
 
 
 def threshold(report: CheckReport) -> str:

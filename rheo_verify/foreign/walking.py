@@ -7,6 +7,7 @@ from rheo_verify.foreign.texts import both
 from rheo_verify.foreign.watching import Asked, Drawn, Event, Used, Watched, watch
 from rheo_verify.models.model import Context
 from rheo_verify.probability.replay import read_choices
+from rheo_verify.words import count
 
 
 def walk(trial: Watched, path: str) -> str:
@@ -18,7 +19,8 @@ def _one(trial: Watched, path: str) -> str:
     watching, (outcome, breaches) = watch(trial, read_choices(path))
     if watching.position != len(watching.choices):
         raise InputError(
-            "RV109", f"the path has {len(watching.choices)} choices, but only {watching.position} were asked"
+            "RV109",
+            f"the path has {count(len(watching.choices), 'choice')}, but only {watching.position} asked for",
         )
     lines = [f"path {path}, probability {both(watching.probability)}"]
     drafts: Context = ()

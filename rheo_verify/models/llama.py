@@ -12,6 +12,7 @@ from typing import Any
 
 from rheo_verify.errors import CannotRun, InputError, not_installed
 from rheo_verify.models.table_file import read_json
+from rheo_verify.words import count
 
 Tensor = Any
 DTYPES = ("float64", "float32", "bfloat16", "float16")
@@ -72,7 +73,9 @@ def torch_device(name: str) -> Any:
 def captured_layers(layers: int) -> tuple[int, int, int]:
     """Which of transformers' `hidden_states` EAGLE-3 captures in a target of `layers` layers. For 32: 2, 16, 29."""
     if layers < 4:
-        raise InputError("RV605", f"a target of {layers} layers is too shallow for EAGLE-3, which reads three of them")
+        raise InputError(
+            "RV605", f"a target of {count(layers, 'layer')} is too shallow for EAGLE-3, which reads three of them"
+        )
     return 2, layers // 2, layers - 3
 
 

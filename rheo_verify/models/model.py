@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from rheo_verify.errors import InputError
 from rheo_verify.probability.distributions import Row, temper, truncate
+from rheo_verify.words import count
 
 Context: TypeAlias = tuple[int, ...]
 NextToken: TypeAlias = Callable[[Context], Row]
@@ -70,17 +71,22 @@ def context_free(target: Row, draft: Row, sampling_draft: Row | None = None, sou
     """A model whose rows do not depend on the context."""
     sampling = draft if sampling_draft is None else sampling_draft
     if not len(target) == len(draft) == len(sampling):
-        lengths = f"target has {len(target)} tokens, draft {len(draft)}, sampling draft {len(sampling)}"
+        lengths = f"target has {count(len(target), 'token')}, draft {len(draft)}, sampling draft {len(sampling)}"
         raise InputError("RV104", lengths)
     return from_functions(len(target), lambda _: target, lambda _: draft, lambda _: sampling, source)
 
 
 def truncate_sampling(model: Model, support: int) -> Model:
-    """The same model, sampling from q-hat truncated to its `support` best tokens (claim `support-truncation`)."""
+    """The same model, sampling from q-hat truncated to its `support` best tokens (claim `support-truncation`).
+
+    The model as it is where it has no more tokens.
+    """
     if support < 1:
         raise InputError("RV106", f"support {support} must be at least 1")
+    if support >= model.vocab:
+        return model
     cut = cached(lambda context: truncate(model.sampling_draft(context), support))
-    return replace(model, sampling_draft=cut, source=f"{model.source}, q-hat truncated to {support} tokens")
+    return replace(model, sampling_draft=cut, source=f"{model.source}, q-hat truncated to {count(support, 'token')}")
 
 
 def temper_model(model: Model, inverse_temperature: int) -> Model:

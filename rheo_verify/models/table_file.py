@@ -16,6 +16,7 @@ from typing import Any
 from rheo_verify.errors import InputError
 from rheo_verify.models.model import Context, Model, NextToken, token_names
 from rheo_verify.probability.distributions import Row, distribution
+from rheo_verify.words import count
 
 MOST_DIGITS = 1_000
 LARGEST_FILE = 32 * 2**20
@@ -137,7 +138,9 @@ def _names(names: Any, vocab: int, source: str) -> tuple[str, ...]:
     if unprintable:
         raise InputError("RV104", f"{source}: the token name {unprintable[0]!r} cannot be printed")
     if len(names) != vocab or len(set(names)) != vocab:
-        raise InputError("RV104", f"{source}: tokens must be {vocab} different names, not {len(names)} names")
+        raise InputError(
+            "RV104", f"{source}: tokens must be {count(vocab, 'different name')}, not {count(len(names), 'name')}"
+        )
     return tuple(names)
 
 
@@ -178,7 +181,9 @@ def _context(written: str, vocab: int, where: str) -> Context:
 
 def _row(weights: Any, vocab: int, where: str) -> Row:
     if not isinstance(weights, list):
-        raise InputError("RV104", f"{where}: a row is a list of {vocab} weights, not {kind(weights)}")
+        raise InputError("RV104", f"{where}: a row is a list of {count(vocab, 'weight')}, not {kind(weights)}")
     if len(weights) != vocab:
-        raise InputError("RV104", f"{where}: a row has {vocab} weights, one a token, but this one has {len(weights)}")
+        raise InputError(
+            "RV104", f"{where}: a row has {count(vocab, 'weight')}, one a token, but this one has {len(weights)}"
+        )
     return distribution(weights, where)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from rheo_verify.errors import InputError
 from rheo_verify.probability.enumeration import Path, positive_branches
 from rheo_verify.probability.rationals import ONE, Rational
+from rheo_verify.words import count
 
 Result = TypeVar("Result")
 
@@ -26,7 +27,7 @@ class ReplayChance:
     def choose(self, weights: Sequence[Any]) -> int:
         """See `Chance`."""
         if self.position == len(self.choices):
-            raise InputError("RV109", f"the path ends after {self.position} choices, but another one is asked")
+            raise InputError("RV109", f"the path ends after {count(self.position, 'choice')}, but another one is asked")
         index = self.choices[self.position]
         branches = dict(positive_branches(weights))
         if index not in branches:
@@ -50,7 +51,10 @@ def replay(function: Callable[[Any], Result], choices: Sequence[int]) -> Path[Re
     chance = ReplayChance(choices)
     result = function(chance)
     if chance.position != len(chance.choices):
-        raise InputError("RV109", f"the path has {len(chance.choices)} choices, but only {chance.position} were asked")
+        raise InputError(
+            "RV109",
+            f"the path has {count(len(chance.choices), 'choice')}, but only {chance.position} asked for",
+        )
     return Path(result, chance.probability, chance.choices)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from rheo_verify.errors import MisuseError
 from rheo_verify.probability.rationals import over_common_denominator
+from rheo_verify.words import count
 
 _LARGEST = 2**63 - 1
 
@@ -32,7 +33,7 @@ class SampleChance:
         numerators, _ = over_common_denominator(list(weights))
         mass = sum(numerators)
         if mass <= 0 or min(numerators) < 0:
-            raise MisuseError("RV301", f"no positive mass among {len(numerators)} weights, or one is negative")
+            raise MisuseError("RV301", f"no positive mass among {count(len(numerators), 'weight')}, or one is negative")
         point = self._below(mass)
         for index, numerator in enumerate(numerators):
             point -= numerator
@@ -57,6 +58,6 @@ class SampleChance:
     def _choose_float(self, weights: np.ndarray[Any, Any]) -> int:
         cumulative = np.cumsum(weights, dtype=float)
         if not cumulative[-1] > 0 or weights.min() < 0:
-            raise MisuseError("RV301", f"no positive mass among {len(weights)} weights, or one is negative")
+            raise MisuseError("RV301", f"no positive mass among {count(len(weights), 'weight')}, or one is negative")
         index = int(np.searchsorted(cumulative, self.generator.random() * cumulative[-1], side="right"))
         return min(index, int(np.flatnonzero(weights)[-1]))

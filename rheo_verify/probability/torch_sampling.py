@@ -14,6 +14,7 @@ import numpy as np
 from rheo_verify.errors import MisuseError
 from rheo_verify.probability.arrays import is_torch
 from rheo_verify.probability.sampling import SampleChance
+from rheo_verify.words import count
 
 _BELOW_ONE = 1 - 2.0**-52
 """The product of a mass and this rounds to less than the mass; of a mass and 1 - 2^-53 it may not."""
@@ -78,7 +79,7 @@ class TorchChance:
             (index.to(torch.float64), cumulative[-1], weights.min().to(torch.float64))
         ).tolist()
         if not 0 < mass < float("inf") or not least >= 0:
-            raise MisuseError("RV301", f"no positive mass among {len(weights)} weights, or one is negative")
+            raise MisuseError("RV301", f"no positive mass among {count(len(weights), 'weight')}, or one is negative")
         if found == len(weights):  # the product rounded up to the whole mass
             return int(weights.nonzero().flatten()[-1])
         return int(found)

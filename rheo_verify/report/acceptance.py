@@ -18,7 +18,8 @@ from rheo_verify.models.model import Context
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.rationals import decimal, text
 from rheo_verify.report.tables import table
-from rheo_verify.report.text import Style, both, count
+from rheo_verify.report.text import Style, both
+from rheo_verify.words import count
 
 SCHEMA = {"schema": "rheo_verify/acceptance", "version": 1}
 COMPARE_SCHEMA = {"schema": "rheo_verify/acceptance-compare", "version": 1}
@@ -184,7 +185,7 @@ def _cycle_lines(cycles: Sequence[Cycle], design: TreeDesign, style: Style) -> l
         depths += ["0"] * (deepest - len(depths))
         best = [] if not static else ["-" if row.best is None else decimal(row.best)]
         exact = text(row.tokens_per_cycle)
-        shown = exact if len(exact) <= LONGEST_EXACT else f"{len(exact) - 1} digits"
+        shown = exact if len(exact) <= LONGEST_EXACT else f"{count(len(exact) - 1, 'digit')}"
         rows.append((row.name, decimal(row.tokens_per_cycle), *best, *depths, f"{row.trees:,}", shown))
     head = (
         "decoder",
@@ -266,7 +267,7 @@ def _cycles_data(design: TreeDesign, cycles: Sequence[Cycle]) -> dict[str, Any]:
 
 def _exact(value: Any) -> tuple[str, str]:
     exact = text(value)
-    return decimal(value), exact if len(exact) <= LONGEST_EXACT else f"{len(exact) - 1} digits"
+    return decimal(value), exact if len(exact) <= LONGEST_EXACT else f"{count(len(exact) - 1, 'digit')}"
 
 
 def _row(row: Row, names: list[str]) -> str:

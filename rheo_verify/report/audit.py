@@ -7,7 +7,8 @@ from typing import Any
 
 from rheo_verify.checks.transcripts import Audit
 from rheo_verify.checks.verdict import Verdict
-from rheo_verify.report.text import Style, count
+from rheo_verify.report.text import Style
+from rheo_verify.words import count
 
 
 def to_text(audit: Audit, path: str, style: Style) -> str:

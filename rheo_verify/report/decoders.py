@@ -12,7 +12,8 @@ from rheo_verify.checks.verdict import Verdict
 from rheo_verify.models.model import Context, Model
 from rheo_verify.probability.rationals import Rational, decimal, text
 from rheo_verify.report.tables import table
-from rheo_verify.report.text import Style, both, count
+from rheo_verify.report.text import Style, both
+from rheo_verify.words import count
 
 SCHEMA = {"schema": "rheo_verify/decoders", "version": 1}
 SHOWN = 6
@@ -58,7 +59,7 @@ HEAD = ("decoder", "verdict", "TV", "tokens", "accepted", "optimum", "calls", "p
 COLUMNS = (
     "TV: total variation of those tokens' law from the target's, exact. tokens: emitted in the first cycle, on "
     "average. accepted: probability that at least 1, 2, … drafted tokens are. optimum: the most that any rule can "
-    "accept at the root, where the number of drafts is fixed. calls: of the target, for LENGTH tokens. paths: "
+    "accept at the root, where the number of drafts is fixed. calls: of the target, for LENGTH. paths: "
     "outcomes told apart."
 )
 
@@ -66,8 +67,8 @@ COLUMNS = (
 def scope(model: Model, context: Context, levels: int, length: int) -> str:
     """What the verdicts speak of, and what they do not."""
     return (
-        f"the first {length} tokens after {model.phrase(context)}, over as many cycles as they take; trees of "
-        f"{count(levels, 'level')}; model: {model.source}, {model.vocab} tokens. Other contexts and "
+        f"the first {count(length, 'token')} after {model.phrase(context)}, over as many cycles as they take; trees of "
+        f"{count(levels, 'level')}; model: {model.source}, {count(model.vocab, 'token')}. Other contexts and "
         "models are not covered."
     )
 
@@ -79,7 +80,7 @@ def _legend(model: Model, context: Context, levels: int, length: int, style: Sty
 
 def columns(length: int) -> str:
     """What the columns of the table mean."""
-    return COLUMNS.replace("LENGTH", str(length))
+    return COLUMNS.replace("LENGTH", count(length, "token"))
 
 
 def short(value: Rational) -> str:
@@ -153,8 +154,8 @@ def one_text(row: Evaluation, growth: AdaptedGrowth | None, curve: Curve, style:
     lines.append(style.item("accepted", depths or "nothing is drafted"))
     if row.optimum is not None:
         lines.append(style.item("optimum", f"{both(row.optimum)} at the root: no rule can accept more of these drafts"))
-    lines.append(style.item("calls", f"{both(row.target_calls)} of the target for {row.length} tokens"))
-    lines.append(style.item("paths", f"{row.paths:,} outcomes told apart"))
+    lines.append(style.item("calls", f"{both(row.target_calls)} of the target for {count(row.length, 'token')}"))
+    lines.append(style.item("paths", f"{count(row.paths, 'outcome')} told apart"))
     lines.append(style.item("growth", growth_words(growth, row)))
     if row.blame is not None:
         lines.append(style.item("blame", blame(row)))

@@ -12,7 +12,8 @@ from rheo_verify.checks.real_layers import LayerCheck
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import LimitReached
 from rheo_verify.report.tables import table
-from rheo_verify.report.text import Style, count
+from rheo_verify.report.text import Style
+from rheo_verify.words import count
 
 _MOST_SHOWN = 20
 
@@ -58,7 +59,10 @@ def _decoding(result: Empirical, style: Style) -> list[str]:
     lines += [f"  {style.verdict(Verdict.REFUTED)}: {it.name}: {alarm(it)}" for it in refuted]
     if not refuted:
         lines.append("  no deviation was seen; samples can refute, not verify")
-    lines += ["", style.strong(f"power: what {result.designs[-1].check.process.tokens} tokens would have shown")]
+    lines += [
+        "",
+        style.strong(f"power: what {count(result.designs[-1].check.process.tokens, 'token')} would have shown"),
+    ]
     lines += _powers(result.designs[-1], plan.level)
     return [*lines, ""]
 
@@ -87,7 +91,7 @@ def _close(it: Close, bound: float) -> str:
 
 def _layer(check: LayerCheck, style: Style) -> str:
     words = f"deviation {check.worst:.1e}, acceptance {float(check.acceptance.mean()):.4f}"
-    return style.item("", f"{check.rule} m={check.lead}, first {check.kept} slots surviving: {words}")
+    return style.item("", f"{check.rule} m={check.lead}, first {count(check.kept, 'slot')} surviving: {words}")
 
 
 def _rounded(check: LayerCheck) -> str:

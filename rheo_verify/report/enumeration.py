@@ -18,8 +18,9 @@ from rheo_verify.models.model import Model
 from rheo_verify.probability.rationals import text
 from rheo_verify.probability.replay import choices_text
 from rheo_verify.report.drawing import draw_tree
-from rheo_verify.report.text import Style, both, count
+from rheo_verify.report.text import Style, both
 from rheo_verify.verification.layer import LayerRule
+from rheo_verify.words import count, noun
 
 SCHEMA = {"schema": "rheo_verify/enumerate", "version": 1}
 STATEMENTS = {
@@ -58,10 +59,10 @@ def headline(model: Model, design: TreeDesign, rule: LayerRule) -> str:
 def scope(result: Enumeration) -> str:
     """What the verdict speaks of, and what it does not."""
     cycles = "one cycle" if result.cycles == 1 else f"{result.cycles} cycles"
-    length = result.cycles * (result.design.depth + 1)
+    length = count(result.cycles * (result.design.depth + 1), "token")
     return (
         f"{cycles} from the context {result.model.phrase(result.context)}, extended by draws from the target to "
-        f"{length} tokens; this model, this context, these parameters. Other contexts and models are not covered."
+        f"{length}; this model, this context, these parameters. Other contexts and models are not covered."
     )
 
 
@@ -78,7 +79,9 @@ def to_text(result: Enumeration, settings: str, style: Style, limits: Limits | N
     lines += ["", style.item("scope", scope(result)), style.item("trees", trees(result))]
     classes = result.classes()
     lines.append(
-        style.item("classes", f"{len(classes):,} distinct pruned trees of at most {result.design.budget} nodes")
+        style.item(
+            "classes", f"{count(len(classes), 'distinct pruned tree')} of at most {count(result.design.budget, 'node')}"
+        )
     )
     lines.append(style.item("budgets", _budgets(result)))
     lines.append(style.item("accepted", accepted(result)))
@@ -100,18 +103,24 @@ def trees(result: Enumeration) -> str:
     """How many unpruned trees there are, and what was done with them."""
     if result.method == "exhaustive":
         return f"{count(result.trees or 0, 'unpruned tree')}, every one formed, pruned and weighed"
-    known = "an unknown number of" if result.trees is None else f"{result.trees:,}"
-    return f"{known} unpruned trees; answered by growing each class once, which claim eager-equals-lazy allows"
+    known = "an unknown number of unpruned trees" if result.trees is None else count(result.trees, "unpruned tree")
+    return f"{known}; answered by growing each class once, which claim eager-equals-lazy allows"
 
 
 def _budgets(result: Enumeration) -> str:
     lossy = {k: distance for k, distance in enumerate(result.budgets, 1) if distance}
     by = "by comparing laws" if result.budgets_by == "global" else "by the local identities of adapted-growth"
     if not lossy:
-        return f"lossless at every budget 1…{len(result.budgets)} ({by})"
+        return f"lossless at {every_budget(result)} ({by})"
     return f"lossy at {len(lossy)} of {len(result.budgets)}: " + ", ".join(
         f"TV {both(distance)} at {k}" for k, distance in lossy.items()
     )
+
+
+def every_budget(result: Enumeration) -> str:
+    """The budgets that were looked at, in words."""
+    most = len(result.budgets)
+    return "the one budget, 1" if most == 1 else f"every budget 1…{most}"
 
 
 def lossy_optimum(result: Enumeration) -> bool:
@@ -127,7 +136,7 @@ def accepted(result: Enumeration) -> str:
     per = "per cycle" if result.cycles == 1 else f"in {result.cycles} cycles"
     depths = ", ".join(f"≥{depth}: {both(p)}" for depth, p in enumerate(emission.accepted_by_depth, 1))
     drafted = f"; drafted tokens accepted {depths}" if result.cycles == 1 and depths else ""
-    return f"{both(emission.tokens_per_cycle)} tokens emitted {per}{drafted}"
+    return f"{both(emission.tokens_per_cycle)} {noun(emission.tokens_per_cycle, 'token')} emitted {per}{drafted}"
 
 
 def _example(

@@ -10,6 +10,7 @@ from rheo_verify.checks.precision import PrecisionRow
 from rheo_verify.errors import LimitReached
 from rheo_verify.report.tables import table
 from rheo_verify.report.text import Style
+from rheo_verify.words import count
 
 HEAD = ("type", "m", "1 - lead", "mean TV", "largest", "tail sum", "ties", "unstable")
 
@@ -17,7 +18,7 @@ HEAD = ("type", "m", "1 - lead", "mean TV", "largest", "tail sum", "ties", "unst
 def to_text(found: Sequence[PrecisionRow], source: str, style: Style, stopped: LimitReached | None = None) -> str:
     """For people. `stopped`: the limit that ended the work after these rows."""
     lines = [
-        style.strong(f"Finite precision (claim residual-mass-rounding): {found[0].rows:,} rows, {source}"),
+        style.strong(f"Finite precision (claim residual-mass-rounding): {count(found[0].rows, 'row')}, {source}"),
         "",
         *table(HEAD, [_cells(it) for it in found], style),
     ]

@@ -10,6 +10,7 @@ from rheo_verify.checks.proofs import LEVELS, Proved
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.report.tables import block, table
 from rheo_verify.report.text import Style
+from rheo_verify.words import count
 
 HEAD = ("claim", "verdict", "level", "reference")
 SCHEMA = {"schema": "rheo_verify/prove", "version": 1}
@@ -46,8 +47,10 @@ def _summary(answers: Sequence[Proved]) -> str:
     reached = ", ".join(f"{number} at level {level}" for level, number in by_level.items() if number)
     not_run = sum(step.verdict is Verdict.INCONCLUSIVE for answer in answers for step in answer.steps)
     failed = sum(step.verdict is Verdict.REFUTED for answer in answers for step in answer.steps)
-    ends = [f"{failed} checks failed"] * bool(failed) + [f"{not_run} checks did not run"] * bool(not_run)
-    return f"{len(answers)} claims: " + "; ".join([reached or "none was checked", *ends])
+    ends = [f"{count(failed, 'check')} failed"] * bool(failed) + [f"{count(not_run, 'check')} did not run"] * bool(
+        not_run
+    )
+    return f"{count(len(answers), 'claim')}: " + "; ".join([reached or "none was checked", *ends])
 
 
 def to_json(answers: Sequence[Proved]) -> str:

@@ -13,6 +13,7 @@ from rheo_verify.probability.rationals import decimal, text
 from rheo_verify.report.tables import table
 from rheo_verify.report.terminal import NARROW
 from rheo_verify.report.text import Style
+from rheo_verify.words import count
 
 SCHEMA = {"schema": "rheo_verify/search", "version": 1}
 
@@ -21,10 +22,9 @@ def search_text(search: Search, style: Style | None = None) -> str:
     """The whole report."""
     style = style or Style()
     scope = search.scope
-    plural = "layer" if len(scope.shapes) == 1 else "layers"
     said = (
-        f"all p and q with common denominator at most {scope.denominator} over {scope.vocab} tokens,",
-        f"q-hat = q, up to relabelling; {len(scope.shapes)} {plural} (n candidates, m lead); exact integers",
+        f"all p and q with common denominator at most {scope.denominator} over {count(scope.vocab, 'token')},",
+        f"q-hat = q, up to relabelling; {count(len(scope.shapes), 'layer')} (n candidates, m lead); exact integers",
     )
     reached = "" if search.ended else f"{_reached(search)}; not covered: everything after that"
     lines = [f"{search.verdict}: {_headline(search)}", ""]
@@ -97,7 +97,7 @@ def _instance_lines(instance: Instance, style: Style) -> list[str]:
     return [
         f"  p = ({p.replace(',', ', ')}) / {instance.denominator}",
         f"  q = ({q.replace(',', ', ')}) / {instance.denominator}",
-        f"  n = {instance.candidates} candidates, m = {instance.lead} lead",
+        f"  n = {count(instance.candidates, 'candidate')}, m = {instance.lead} lead",
         *table(("rate", "exact", "decimal"), shown, style),
         f"  see it: rheo_verify acceptance --target {p} --draft {q} --m {instance.lead} --k {instance.candidates}",
     ]

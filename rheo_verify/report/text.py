@@ -60,8 +60,3 @@ def both(value: Any, digits: int = 4) -> str:
         numerator, denominator = exact.split("/")
         exact = f"exactly, {len(numerator)} over {len(denominator)} digits"
     return f"{decimal(value, digits)} ({exact})"
-
-
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """``1 class``, ``25 classes``."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

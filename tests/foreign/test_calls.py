@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import itertools
 import os
 import random
@@ -96,6 +97,39 @@ def test_a_call_that_does_not_fit_is_bad_input(way: str, code: Any) -> None:
         CHECKS[way](code)
     assert EXPECTED[way] in str(told.value)
     assert "\n" not in str(told.value)
+
+
+async def later(*given: Any) -> list[int]:
+    raise AssertionError("it must not run")
+
+
+class Later:
+    async def __call__(self, *given: Any) -> list[int]:
+        raise AssertionError("it must not run")
+
+
+@pytest.mark.parametrize("way", CHECKS)
+@pytest.mark.parametrize("code", [later, functools.partial(later, 1), Later, Later()])
+def test_what_is_async_is_refused(way: str, code: Any) -> None:
+    with pytest.raises(InputError, match=r"RV131: .* is async: wrap it in a function"):
+        CHECKS[way](code)
+
+
+def check_batched(code: Any) -> Any:
+    return check_strata(code, arrays="numpy", batched=True, scope=Scope(vocab=2, denominator=1, drafts=1, random=0))
+
+
+def check_batch(code: Any) -> Any:
+    return check_decoder(code, arrays="list", scope=DecoderScope.read("denominator=1,random=3", batch=2))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("checked", [*CHECKS.values(), check_batched, check_batch])
+def test_a_coroutine_that_is_returned_is_closed(checked: Any) -> None:
+    report = checked(lambda *given: later(*given))
+    gc.collect()
+    assert report.code == "RV406"
+    assert "it returned a coroutine" in report.findings[0].message
 
 
 @pytest.mark.parametrize("code", [NeedsArguments, keyword, NeedsArguments(2).__init__])

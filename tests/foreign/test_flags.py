@@ -189,7 +189,7 @@ ROW = '["1/2", "1/2"]'
         (f'{{"target": [{ROW}], "draft": [{ROW}]}}', "one more target row"),
         ('{"target": [1, 2], "draft": [3]}', "target[0]"),
         (f'{{"target": [{ROW}, []], "draft": [{ROW}]}}', "target[1]"),
-        (f'{{"target": [{ROW}, ["1"]], "draft": [{ROW}]}}', "1 tokens"),
+        (f'{{"target": [{ROW}, ["1"]], "draft": [{ROW}]}}', "has 1 token,"),
         (f'{{"target": [{ROW}, ["1", "1"]], "draft": [{ROW}]}}', "sum to 2"),
         (f'{{"target": [{ROW}, ["x", "1"]], "draft": [{ROW}]}}', "rational"),
         (f'{{"target": [{ROW}, [0.5, 0.5]], "draft": [{ROW}]}}', "exact"),
@@ -233,11 +233,11 @@ def test_a_path_that_leaves_the_tree_is_bad_input_even_of_sound_code(code: str, 
     assert "choice 1 of the path is 9; possible are 0, 1 (at draft 1)" in said
     said = refused(check_of("verifier", code, *case, "--path", "1.9"), capsys)
     assert "choice 2 of the path is 9; possible are 0, 1 (at mine.py:" in said
-    assert "1 choices" in refused(check_of("verifier", code, *case, "--path", "1"), capsys)
-    assert "only 2 were asked" in refused(check_of("verifier", code, *case, "--path", "1.1.1"), capsys)
+    assert "1 choice," in refused(check_of("verifier", code, *case, "--path", "1"), capsys)
+    assert "only 2 asked for" in refused(check_of("verifier", code, *case, "--path", "1.1.1"), capsys)
     refused(check_of("verifier", code, *case, "--path", "x"), capsys)
     said = refused(check_of("coins", code, *case, "--path", "1@0.5"), capsys)
-    assert "1 drafts and 1 coins; this case has 1 and 2" in said
+    assert "1 draft and 1 coin; this case has 1 and 2" in said
     assert "draft 1 of the path is 9" in refused(check_of("coins", code, *case, "--path", "9@0.5_0.5"), capsys)
     assert "[0, 1)" in refused(check_of("coins", code, *case, "--path", "1@0.5_1.0"), capsys)
 
@@ -247,3 +247,34 @@ def test_a_scope_says_each_thing_once(written: str, code: str, capsys: Any) -> N
     with pytest.raises(InputError, match="RV106"):
         Scope.read(written)
     assert "twice" in refused(check_of("verifier", code, "--scope", written), capsys)
+
+
+@pytest.mark.parametrize(
+    ("way", "written", "said"),
+    [
+        ("verifier", "vocab=5,drafts=3", "RV106: a scope needs vocab in 2…4, not 5"),
+        ("sampler", "vocab=1,denominator=13", "a scope needs vocab in 2…4, not 1, and denominator in 1…12, not 13"),
+        ("coins", "random_vocab=0", "a scope needs random_vocab in 2…100, not 0"),
+        ("verifier", "random_vocab=100,drafts=4", "RV108: random cases of random_vocab=100, drafts=4 are too large"),
+        ("decoder", "vocab=1", "a scope needs vocab in 2…100, not 1"),
+        ("decoder", "denominator=0", "a scope needs denominator in 1…12, not 0"),
+        ("decoder", "length=1", "a scope needs length in 2…16, not 1"),
+        ("decoder", "paths=0", "a scope needs paths in 1…1,000,000,000, not 0"),
+        ("decoder", "batch=0", "a scope needs batch in 1…8, not 0"),
+        ("decoder", "vocab=100,length=16", "RV108: 100 tokens, 16 at a time in 1 row, make about 10^32 sequences"),
+    ],
+)
+def test_a_scope_out_of_range_says_what_is_allowed(way: str, written: str, said: str, code: str, capsys: Any) -> None:
+    assert said in refused(check_of(way, code, "--scope", written), capsys)
+
+
+@pytest.mark.parametrize("flag", ["--length", "--batch"])
+def test_nothing_is_no_size(flag: str, code: str, capsys: Any) -> None:
+    assert f"needs {flag[2:]} in" in refused(check_of("decoder", code, flag, "0"), capsys)
+
+
+def test_a_scope_of_one_is_singular() -> None:
+    scope = Scope(vocab=2, drafts=1, random=1, random_vocab=2).text()
+    assert "one-draft cases on 2 tokens with" in scope
+    assert "1 random case (seed 0, 1 draft, 2 tokens, rows by context)" in scope
+    assert "2 to 3 tokens with" in Scope().text()

@@ -130,3 +130,29 @@ def test_a_prompt_that_is_changed_in_place_is_a_breach() -> None:
 
     small = DecoderScope(length=2, denominator=1, random=1, vocab=2, batch=2)
     assert check_decoder(batched, arrays="list", scope=small).code == "RV410"
+
+
+def test_a_decoder_that_returns_the_prompt_too_is_told_so() -> None:
+    def generate(target: Any, draft: Any, prompt: Any, n: int, kept: int = 0, more: int = 0) -> Any:
+        tokens = list(prompt)
+        while len(tokens) < len(prompt) + n + more:
+            tokens.append(draw(target(tokens)))
+        return tokens[kept:]
+
+    def evenly(target: Any, draft: Any, prompt: Any, n: int) -> Any:
+        return [draw([1.0] * len(target(prompt))) for _ in range(n + 1)]
+
+    def batched(target: Any, draft: Any, prompt: Any, n: int) -> Any:
+        return [generate(target, draft, row, n) for row in prompt]
+
+    def codes(code: Any, scope: DecoderScope = SMALL) -> list[str]:
+        report = check_decoder(code, arrays="list", scope=scope)
+        said = [finding.code for finding in report.findings if "it returns the prompt, too" in finding.message]
+        assert (report.verdict is Verdict.REFUTED, said) == (bool(report.findings), ["RV406"] * len(said))
+        return said + [finding.code for finding in report.findings if finding.code not in said]
+
+    assert codes(generate) == ["RV406", "RV401"]
+    assert codes(batched, DecoderScope(length=2, denominator=1, random=2, vocab=2, batch=2)) == ["RV406", "RV401"]
+    assert codes(lambda t, d, p, n: generate(t, d, p, n, kept=1, more=1)) == []  # one more than asked: cut
+    assert codes(lambda t, d, p, n: generate(t, d, p, n, more=1)) == ["RV401"]
+    assert codes(evenly) == ["RV401"]  # begins so by chance

@@ -16,6 +16,8 @@ from rheo_verify.checks.sampled import SampledCheck
 from rheo_verify.cli.main import run
 from rheo_verify.errors import LimitReached
 from rheo_verify.limits import Limits
+from rheo_verify.models import pair
+from tests.clocks import ticking
 
 ROWS = ["precision", "--rows", "20", "--vocab", "16"]
 
@@ -114,3 +116,23 @@ def test_a_layer_refuted_before_a_limit_has_its_page(
     assert run([*SMALL, "--html", str(page)]) == 1
     assert "REFUTED" in capsys.readouterr().out
     assert "the rest is not shown" in page.read_text()
+
+
+def test_loading_looks_at_the_clock_between_target_and_head(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*given: Any, **named: Any) -> Any:
+        clock.monotonic()
+        clock.looks += 1_000
+        return load_target(*given, **named)
+
+    def never(*given: Any, **named: Any) -> Any:
+        raise AssertionError("the time is up")
+
+    clock, load_target = ticking(monkeypatch), pair.load_target
+    monkeypatch.setattr(pair, "load_target", slow)
+    monkeypatch.setattr(pair, "load_head", never)
+    assert run([*SMALL, "--time-limit", "900"]) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "INCONCLUSIVE: RV201: the time limit was reached (loading the models: 0)" in err

@@ -17,7 +17,7 @@ from rheo_verify.report.html.markup import Inside, Markup, escape, join, tag
 from rheo_verify.report.html.numbers import law, number, phrase, token
 from rheo_verify.report.html.page import Part, badge, facts, headline, page
 from rheo_verify.report.html.tables import Cell, table
-from rheo_verify.report.text import count
+from rheo_verify.words import count
 
 MOST_ROWS = 24
 NO_VERDICT = "Rates are not a verdict: whether a decoder is lossless is what the command enumerate decides."

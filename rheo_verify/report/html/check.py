@@ -16,7 +16,7 @@ from rheo_verify.report.html.markup import Inside, Markup, escape, join, tag
 from rheo_verify.report.html.numbers import number
 from rheo_verify.report.html.page import Part, banner, code, facts, page
 from rheo_verify.report.html.tables import Cell, table
-from rheo_verify.report.text import count
+from rheo_verify.words import count
 
 CALLS = "random calls and their answers"
 MOST_ROWS, MOST_PATHS, MOST_ANSWERS = 24, 60, 12

@@ -19,7 +19,8 @@ from rheo_verify.report.html.numbers import number, phrase, token
 from rheo_verify.report.html.page import Part, badge, banner, facts, page
 from rheo_verify.report.html.tables import Cell, table
 from rheo_verify.report.html.tree_svg import Picture, inline
-from rheo_verify.report.text import both, count
+from rheo_verify.report.text import both
+from rheo_verify.words import count
 
 HEADS = ("decoder", "verdict", "expected", "TV", "tokens", "accepted", "optimum", "calls", "paths")
 
@@ -34,7 +35,7 @@ def table_html(
     lossy = sum(row.verdict is Verdict.REFUTED for row in rows)
     sentence = {
         Verdict.REFUTED: f"should be lossless, but not so: {', '.join(row.entry.name for row in wrong)}",
-        Verdict.INCONCLUSIVE: f"a limit ended {len(open_rows)} of {len(rows)} decoders",
+        Verdict.INCONCLUSIVE: f"a limit ended {len(open_rows)} of {count(len(rows), 'decoder')}",
         Verdict.VERIFIED: "every decoder that should be lossless is",
     }[verdict]
     what = f"{count(len(rows), 'decoder')}, {lossy} of them lossy on this model"
@@ -125,7 +126,7 @@ def _numbers(row: Evaluation) -> Markup:
     ]
     if row.optimum is not None:
         items.append(("Optimum", join(number(row.optimum), " at the root: no rule can accept more of these drafts")))
-    items.append(("Calls", join(number(row.target_calls), f" of the target for {row.length} tokens")))
+    items.append(("Calls", join(number(row.target_calls), f" of the target for {count(row.length, 'token')}")))
     items.append(("Paths", f"{count(row.paths, 'outcome')} told apart"))
     return facts(items)
 
@@ -144,7 +145,9 @@ def laws(row: Evaluation, most: int = MOST_ROWS) -> list[Inside]:
     model, tables = row.model, []
     if row.comparison.differences:
         pairs = [Pair(phrase(model, it.tokens), it.expected, it.found) for it in row.comparison.differences]
-        caption = f"Outputs of up to {row.length} tokens whose probability is wrong, largest differences first."
+        caption = (
+            f"Outputs of up to {count(row.length, 'token')} whose probability is wrong, largest differences first."
+        )
         tables.append(compared(*some(pairs, "output", caption, most)))
     target, found = model.target(row.context), row.emission.first_token(model.vocab)
     pairs = [Pair(token(model, which), *two) for which, two in enumerate(zip(target, found, strict=True))]

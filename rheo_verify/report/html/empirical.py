@@ -12,7 +12,7 @@ from rheo_verify.report.html.bars import single_floats
 from rheo_verify.report.html.markup import Inside, Markup, join, tag
 from rheo_verify.report.html.page import Part, badge, banner, facts, page
 from rheo_verify.report.html.tables import Cell, table
-from rheo_verify.report.text import count
+from rheo_verify.words import count
 
 SENTENCES = {
     Verdict.VERIFIED: "one layer emits p at every context that was looked at; no sample deviates",
@@ -117,7 +117,7 @@ def _number(value: float, digits: int = 3) -> Cell:
 def _acceptance(result: Empirical) -> list[Inside]:
     table4: list[tuple[Markup | str, float]] = list(result.table4.items())
     layers: list[tuple[Markup | str, float]] = [
-        (f"{check.rule}, m = {check.lead}, first {check.kept} slots", float(check.acceptance.mean()))
+        (f"{check.rule}, m = {check.lead}, first {count(check.kept, 'slot')}", float(check.acceptance.mean()))
         for check in result.layers
     ]
     sampled: list[tuple[Markup | str, float]] = [
@@ -139,5 +139,5 @@ def _powers(result: Empirical) -> Markup:
             rows.append([power.tilt, "not even in full: too few tokens", ""])
         else:
             rows.append([power.tilt, f"from {power.weight:.0%} on", Cell(f"{power.total_variation:.3f}", number=True)])
-    caption = join(f"Deviations that {it.check.process.tokens} tokens of ", it.name, " would have revealed.")
+    caption = join(f"Deviations that {count(it.check.process.tokens, 'token')} of ", it.name, " would have revealed.")
     return table(("deviation", "seen", "total variation"), rows, caption)

@@ -19,7 +19,8 @@ from rheo_verify.report.html.page import Part, badge, banner, facts, page, unfin
 from rheo_verify.report.html.stepper import listed, walk_section
 from rheo_verify.report.html.tables import table
 from rheo_verify.report.html.tree_svg import legend
-from rheo_verify.report.text import both, count
+from rheo_verify.report.text import both
+from rheo_verify.words import count
 
 MOST_CLASSES = 40
 MOST_BYTES = 430_000
@@ -145,8 +146,8 @@ def _left_out(classes: int, shown: Sequence[ClassWalk], result: Enumeration) -> 
     first = " (the counterexample, then the most probable)" if result.blame is not None else " (the most probable)"
     together = sum(each.probability for each in shown)
     return (
-        f"This page holds {len(shown)} of {classes:,} classes{first}, of probability {decimal(together)} together, "
-        "so that it stays small; --json and replay have the others."
+        f"This page holds {len(shown)} of {count(classes, 'class', 'classes')}{first}, of probability "
+        f"{decimal(together)} together, so that it stays small; --json and replay have the others."
     )
 
 
@@ -202,7 +203,7 @@ def _budgets(result: Enumeration) -> list[Inside]:
     by = "by comparing laws" if result.budgets_by == "global" else "by the local identities of adapted-growth"
     caption = f"Total variation between what comes out and the target, at every budget, {by}."
     if not any(result.budgets):
-        return [tag("p", f"Lossless at every budget 1 to {len(result.budgets)}, {by}.")]
+        return [tag("p", f"Lossless at {words.every_budget(result)}, {by}.")]
     rows: list[tuple[Markup | str, Rational]] = [(str(k), tv) for k, tv in enumerate(result.budgets, 1)]
     return [single(rows, "budget, nodes", "total variation", caption)]
 

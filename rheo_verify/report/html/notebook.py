@@ -24,7 +24,8 @@ from rheo_verify.report.html.enumeration import blame_sentence, first_token, wro
 from rheo_verify.report.html.markup import Inside, Markup, join, tag
 from rheo_verify.report.html.page import facts, verdict_line
 from rheo_verify.report.html.tree_svg import Picture, inline, legend
-from rheo_verify.report.text import both, count
+from rheo_verify.report.text import both
+from rheo_verify.words import count
 
 FEW = 8
 

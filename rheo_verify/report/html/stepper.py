@@ -18,7 +18,7 @@ from rheo_verify.report.html.bars import Pair, compared
 from rheo_verify.report.html.markup import Inside, Markup, escape, join, tag
 from rheo_verify.report.html.numbers import brief, law, number, phrase, token
 from rheo_verify.report.html.tree_svg import Picture, inline
-from rheo_verify.report.text import count
+from rheo_verify.words import count
 
 
 @dataclass(frozen=True)

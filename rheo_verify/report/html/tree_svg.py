@@ -17,7 +17,7 @@ from rheo_verify.report.html.assets import asset
 from rheo_verify.report.html.layout import HEIGHT, MARGIN, ROOT, WIDTH, Layout, lay_out
 from rheo_verify.report.html.markup import Markup, escape, join, tag
 from rheo_verify.report.html.numbers import brief, visible
-from rheo_verify.report.text import count
+from rheo_verify.words import count
 
 MOST_PRUNED = 24
 LEGEND_HEIGHT = 34
