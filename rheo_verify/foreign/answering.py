@@ -16,13 +16,14 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rheo_verify.foreign import python_random
-from rheo_verify.foreign.noise import Noise
+from rheo_verify.foreign.noise import Noise, Over
 from rheo_verify.foreign.patching import Patches
 from rheo_verify.foreign.refusal import Refused
 from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.enumeration import Path, enumerate_paths
 
 Result = TypeVar("Result")
+_OVER = Over()
 
 
 class Answering:
@@ -33,6 +34,9 @@ class Answering:
         self.mode: Any = None
         self.dtypes: set[str] = set()
         self.warnings: dict[str, str] = {}
+        self._alive: list[Noise] = []
+        self.joined = False
+        """The next run follows the last one: what that drew may be used in it."""
         self.names: set[Any] | None = None
         """The names of the last run's draws; None: nobody asks."""
 
@@ -46,6 +50,11 @@ class Answering:
         """One run of `call`, with random variables of its own. Raises `Refused` even where the code caught it."""
         outer, self._noise = self._noise, Noise(chance)
         noise = self._noise
+        if not self.joined and outer is None:
+            for ended in self._alive:
+                ended.chance = _OVER
+            self._alive.clear()
+        self._alive.append(noise)
         try:
             if self.mode is None:
                 result = call()

@@ -38,7 +38,9 @@ Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
 Judged = tuple[list[Finding], int]
 _RERUN = 100
 _FEWEST_RUNS = 400
-"""Of calls in a row, where a check has few paths; in a large one, a tenth of its paths."""
+"""Of two calls in a row, on each of their cases; where a check has many paths, their share of a tenth of them."""
+_LOOKED_AT = 3_000
+"""Cases among which those for two calls are chosen."""
 _AGAIN = 20
 """Paths of a case that fails are run again, so many or once each: an unanswered coin shows itself."""
 
@@ -47,6 +49,7 @@ class Trial(Watched, Protocol):
     """One case of a way in."""
 
     case: Case
+    door: Answering
 
     def run(self, chance: Chance) -> Outcome:
         """One run of the code under test."""
@@ -190,8 +193,9 @@ def check(
     """Check `code`, whose random calls are answered, case by case. Raises as `verifier.check_verifier` does."""
     if way.case is not None:
         check_case(way.case, way.name)
-    kept, ahead = itertools.tee(cases)
-    twice = [way.case] if way.case else for_two_calls(itertools.filterfalse(way.skip, ahead))
+    looked_at = list(itertools.islice(cases, _LOOKED_AT))
+    kept = itertools.chain(looked_at, cases)
+    twice = [way.case] if way.case else for_two_calls(itertools.filterfalse(way.skip, looked_at))
     part = part_of(kept)
     begun: Progress = Progress()
     left: Iterable[Case] = kept
@@ -220,9 +224,13 @@ def check(
         if twice and _draws_again(trial(door, Standing(rebuilder), twice[0]), door):
             door.warnings["two calls in a row draw the same noise: each call seeds its generator"] = "RV415"
         threshold = threshold_for(door.dtypes)
-        if not found:
-            most = max(_FEWEST_RUNS, progress.paths // 10)
-            found = calls_in_a_row(functools.partial(trial, door), rebuilder, twice, threshold, most)
+        if not found and progress.cases and not progress.late:
+            most = max(_FEWEST_RUNS, progress.paths // 10 // max(1, len(twice)))
+            told = calls_in_a_row(functools.partial(trial, door), rebuilder, twice, threshold, most)
+            found = told.findings
+            door.warnings.update({f"of two calls in a row: {error.message}": error.code for error in told.refused})
+            if told.untold:
+                way = replace(way, not_covered=f"{way.not_covered}; two calls in a row on {', '.join(told.untold)}")
         warnings = tuple((code_name, remark) for remark, code_name in door.warnings.items())
         answer = report(way, code, progress, found, threshold, warnings, name)
         if way.case is not None and way.path is not None:

@@ -135,8 +135,13 @@ def findings(
     threshold: float,
     case: str,
     data: dict[str, Any],
+    *,
+    whole: bool = True,
 ) -> list[Finding]:
-    """The findings of one case, causes first; empty when every contract holds and the law is right."""
+    """The findings of one case, causes first; empty when every contract holds and the law is right.
+
+    whole: a case of the scope, whose evidence is kept even where it holds.
+    """
     result = []
     for code, (mass, message, replay) in tally.breaches.items():
         if mass > threshold:
@@ -153,7 +158,8 @@ def findings(
         path = tally.paths_to(most.outcome) if most else "-"
         result.append(Finding("RV401", message, case, data, distance, path, distance, differences))
     shown = {finding.code: finding.probability for finding in result}
-    keep(Evidence(case, data, expected, tuple(tally.trail), distance, threshold, shown))
+    if whole or shown:
+        keep(Evidence(case, data, expected, tuple(tally.trail), distance, threshold, shown))
     return by_rank(result)
 
 

@@ -111,7 +111,9 @@ class Lazy:
         if value == 0:
             if self.python and type(other) in (int, float):
                 raise ZeroDivisionError("float division by zero")
-            return math.inf if self._positive() else self._refuse("/ 0", "its sign is not known")
+            if self._positive() or (-self)._positive():
+                return math.inf if self._positive() else -math.inf
+            return self._refuse("/ 0", "its sign is not known")
         if math.isinf(value):
             return 0.0
         divisor = exact_float(value)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NoReturn, TypeVar
 
+from rheo_verify.errors import MisuseError
 from rheo_verify.foreign.races import Bounds, measure, tighten
 from rheo_verify.foreign.refusal import Refused, searches_right, user_line
 from rheo_verify.probability.chance import Chance
@@ -44,6 +45,19 @@ def wins(known: Bounds, variables: Sequence[int], rates: Sequence[Rational], win
     rate, first = rates[winner], variables[winner]
     pairs = enumerate(zip(variables, rates, strict=True))
     return tighten(known, [(first, v, rate / r) for j, (v, r) in pairs if j != winner and r])
+
+
+class Over:
+    """The `Chance` of a run that has ended: nothing is asked of it any more. Raises `MisuseError` RV404."""
+
+    def choose(self, weights: Sequence[Any]) -> int:
+        """See `Chance`."""
+        message = f"{user_line()} uses a random number of an earlier run: it was kept where state is not put back"
+        raise MisuseError("RV404", message)
+
+    def flip(self, yes: Any, no: Any) -> bool:
+        """See `Chance`."""
+        return self.choose((yes, no)) == 0
 
 
 class Noise:

@@ -9,6 +9,8 @@ answered here refuse.
 from __future__ import annotations
 
 import copy
+import copyreg
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -205,6 +207,10 @@ def install(patches: Patches, current: Callable[[], Noise]) -> Callable[[Any], A
             return legacy(value._bit_generator)
         return None
 
+    for answered in (generator, legacy):  # deepcopy makes real ones of both
+        made = functools.partial(_copied, answered)
+        for kind in (answered, answered._real):
+            patches.entry(copyreg.dispatch_table, kind, made)
     patches.attribute(np.random, "default_rng", default_rng)
     patches.attribute(np.random, "Generator", generator)
     patches.attribute(np.random, "RandomState", legacy)
@@ -212,6 +218,11 @@ def install(patches: Patches, current: Callable[[], Noise]) -> Callable[[Any], A
         if hasattr(np.random, name):
             patches.attribute(np.random, name, getattr(module, name))
     return stand_in
+
+
+def _copied(answered: Any, value: Any) -> Any:
+    """How `copy` makes another of a generator: over the bits, which a deep copy copies."""
+    return answered, (value._bits if isinstance(value, _Answers) else value._bit_generator,)
 
 
 def real_form(real: Any, name: str, args: Any, kwargs: Any) -> Any:

@@ -52,6 +52,13 @@ class Patches:
             for cell in inner.__closure__ or ():
                 self._cell(cell, other)
 
+    def entry(self, names: dict[Any, Any], key: Any, value: Any) -> None:
+        """Set ``names[key]``."""
+        missing = object()
+        old = names.get(key, missing)
+        names[key] = value
+        self._undo.append(lambda: names.pop(key) if old is missing else names.__setitem__(key, old))
+
     def _item(self, names: dict[str, Any], name: str, old: Any, new: Any) -> None:
         names[name] = new
         self._undo.append(lambda: names.__setitem__(name, old))
@@ -101,6 +108,7 @@ def _namespaces(function: Any) -> Iterator[dict[str, Any]]:
     own = getattr(_plain(function), "__globals__", None)
     if own is not None:
         yield own
+        yield from _objects(own)
     top = home.partition(".")[0]
     for name, module in list(sys.modules.items()):
         inside = top not in _LIBRARIES and (name == top or name.startswith(top + "."))
@@ -110,6 +118,16 @@ def _namespaces(function: Any) -> Iterator[dict[str, Any]]:
     attributes = getattr(holder, "__dict__", None)
     if isinstance(attributes, dict) and not isinstance(holder, types.ModuleType):
         yield attributes
+
+
+def _objects(names: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The attributes of the objects in a module whose class is defined in no library."""
+    for value in list(names.values()):
+        home = type(value).__module__.partition(".")[0]
+        attributes = getattr(value, "__dict__", None)
+        plain = not isinstance(value, (type, types.ModuleType, types.FunctionType))
+        if plain and home not in _LIBRARIES and isinstance(attributes, dict):
+            yield attributes
 
 
 _LIBRARIES = frozenset({"builtins", "torch", "numpy", "random", "rheo_verify", "transformers"})

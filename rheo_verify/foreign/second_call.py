@@ -8,11 +8,11 @@ same object is enumerated.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rheo_verify.errors import RheoVerifyError
+from rheo_verify.errors import LimitReached, RheoVerifyError
 from rheo_verify.foreign.judging import Tally, findings, path_text
 from rheo_verify.foreign.reports import Finding
 from rheo_verify.foreign.state import Rebuilder, Standing
@@ -21,8 +21,9 @@ from rheo_verify.probability.chance import Chance
 from rheo_verify.probability.distributions import Row
 from rheo_verify.probability.enumeration import Path, enumerate_paths
 from rheo_verify.probability.laws import Law
-from rheo_verify.probability.rationals import decimal
+from rheo_verify.probability.rationals import ONE, decimal
 from rheo_verify.probability.replay import ReplayChance, read_choices
+from rheo_verify.words import count
 
 if TYPE_CHECKING:
     from rheo_verify.foreign.cases import Case
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 FIRST_CALLS = 6
 """Paths of a first call after which a second is enumerated."""
-_LOOKED_AT = 60
-"""Cases at the start of a scope."""
 
 
 class _Then(ReplayChance):
@@ -58,14 +57,18 @@ class SecondCall:
 
     def __init__(self, trial: Trial, standing: Standing, first: Sequence[int]) -> None:
         self.trial, self.standing, self.first = trial, standing, tuple(first)
-        self.case = trial.case
+        self.case, self.door = trial.case, trial.door
         self.emitted: tuple[int, ...] | None = None
 
     def run(self, chance: Chance) -> Outcome:
         """Both calls; what came out of the second."""
         self.standing.restart()
         self.emitted = self.trial.run(_Then(self.first, chance))[0]
-        return self.trial.run(chance)
+        self.door.joined = True
+        try:
+            return self.trial.run(chance)
+        finally:
+            self.door.joined = False
 
     def expected(self) -> Law[tuple[int, ...]]:
         """The law of any call."""
@@ -100,16 +103,20 @@ def read_second(path: str) -> tuple[tuple[int, ...] | None, str]:
 
 
 def for_two_calls(cases: Iterable[Case]) -> list[Case]:
-    """Of the first cases of a scope, a first and a last one with as many sequences as any, and rejections."""
-    some = list(islice(cases, _LOOKED_AT))
-    most = max(map(_open, some), default=None)
-    chosen = [case for case in some if _open(case) == most]
-    return chosen if len(chosen) < 2 else [chosen[0], chosen[-1]]
+    """Of each vocabulary size and number of drafts the case that leaves most open: in residuals, then in sequences."""
+    best: dict[tuple[int, int], Case] = {}
+    for case in cases:
+        kind = (case.vocab, case.drafts)
+        if kind not in best or _open(case) > _open(best[kind]):
+            best[kind] = case
+    return [best[kind] for kind in sorted(best)]
 
 
-def _open(case: Case) -> tuple[int, int, bool]:
-    """How many sequences target and draft may give, and whether a draft may be rejected."""
-    return _sequences(case.target), _sequences(case.draft), case.target[()] != case.draft.get(())
+def _open(case: Case) -> tuple[int, int, int]:
+    """How many tokens may replace a first draft, two being enough, and how many sequences target and draft may give."""
+    draft = case.draft.get((), (ONE,) * case.vocab)
+    replacing = sum(p > q for p, q in zip(case.target[()], draft, strict=True))
+    return min(replacing, 2), _sequences(case.target), _sequences(case.draft)
 
 
 def _sequences(rows: Mapping[Context, Row], before: Context = ()) -> int:
@@ -118,23 +125,37 @@ def _sequences(rows: Mapping[Context, Row], before: Context = ()) -> int:
     return sum(_sequences(rows, (*before, token)) for token, value in enumerate(rows[before]) if value)
 
 
+@dataclass(frozen=True)
+class TwoCalls:
+    """What two calls in a row showed: the findings on the first case that has any, and what could not be told."""
+
+    findings: list[Finding]
+    untold: list[str]
+    refused: list[RheoVerifyError]
+
+
 def calls_in_a_row(
     trial: Callable[[Standing, Case], Trial],
     built: Rebuilder,
     cases: Iterable[Case],
     threshold: float,
     most_runs: int,
-) -> list[Finding]:
-    """What `second_call` finds on the first of `cases` where it finds anything."""
+) -> TwoCalls:
+    """`second_call` on each of `cases`, with `most_runs` calls each."""
+    told = TwoCalls([], [], [])
     for case in cases:
         standing = Standing(built)
         try:
             found = second_call(trial(standing, case), standing, threshold, most_runs)
-        except RheoVerifyError:
-            continue  # it cannot be told
+        except RheoVerifyError as error:
+            found = None
+            if not isinstance(error, LimitReached):
+                told.refused.append(error)
         if found:
-            return found
-    return []
+            return replace(told, findings=found)
+        if found is None:
+            told.untold.append(f"{count(case.vocab, 'token')} and {count(case.drafts, 'draft')}")
+    return told
 
 
 def second_call(trial: Trial, standing: Standing, threshold: float, most_runs: int) -> list[Finding] | None:
@@ -155,8 +176,8 @@ def second_call(trial: Trial, standing: Standing, threshold: float, most_runs: i
             if left < 0:
                 return None
         law = trial.compared(tally.law)
-        found = findings(tally, trial.expected(), law, threshold, second.text(), trial.data())
-        if isinstance(standing.code, type) and any(finding.code == "RV405" for finding in found):
+        found = findings(tally, trial.expected(), law, threshold, second.text(), trial.data(), whole=False)
+        if isinstance(standing.code, type) and any(it.code == "RV405" and it.probability == 1 for it in found):
             return []  # its objects serve one call each
         if found:
             return [_named(finding, first.choices) for finding in found]

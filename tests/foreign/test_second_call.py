@@ -216,13 +216,17 @@ def test_noise_that_the_first_call_left_is_drawn_in_the_second(code: Any) -> Non
             assert second_call(trial, standing, 1e-9, 2000) == []
 
 
-def test_the_cases_are_the_open_ones_of_the_scope_s_beginning() -> None:
+def test_the_cases_are_the_open_ones_of_each_size() -> None:
     def case(*row: str) -> Case:
         return by_position([distribution(row)] * 2, [distribution(row)])
 
-    shut, first, last = case("0", "1"), case("1/2", "1/2"), case("1/3", "2/3")
-    long = by_position([shut.target[()]] * 4, [shut.target[()]] * 3)
-    assert for_two_calls([shut, first, case("1/4", "3/4"), last, long]) == [first, last]
+    shut, same = case("0", "1"), case("1/2", "1/2")
+    rejected = by_position([distribution(["1/3", "2/3"])] * 2, [distribution(["1/2", "1/2"])])
+    even, third = distribution(["1/3", "1/3", "1/3"]), distribution(["0", "0", "1"])
+    one_left = by_position([third, even], [even])
+    two_left = by_position([even, even], [third])
+    long = by_position([same.target[()]] * 3, [same.target[()]] * 2)
+    assert for_two_calls([one_left, long, shut, same, rejected, two_left, shut]) == [rejected, long, two_left]
     assert for_two_calls([shut]) == [shut]
     assert for_two_calls([]) == []
 
