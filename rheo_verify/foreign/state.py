@@ -7,9 +7,13 @@ and attributes are put back to what they were. What one *run* keeps between its 
 from __future__ import annotations
 
 import builtins
+import collections
 import copy
 import functools
+import os
+import site
 import sys
+import sysconfig
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -39,33 +43,30 @@ class Rebuilder:
         self.instance = None if plain else code
         if holder is not None and not isinstance(holder, (types.ModuleType, type)):
             self.instance = holder
-        self.saved = [(names, before, _copies(before)) for names, before in _used_names(code)]
-        self.own = (code.__dict__, dict(code.__dict__)) if isinstance(code, types.FunctionType) else ({}, {})
-        defaults = getattr(code, "__defaults__", None) or ()
-        self.defaults = tuple(map(_copied, defaults)) if any(map(_mutable, defaults)) else None
-        bound = [value for _, before, _ in self.saved for value in before.values()]
-        self.caches = [value for value in (code, *bound) if isinstance(value, functools._lru_cache_wrapper)]
-        self.cells = [(cell, copied) for cell in getattr(code, "__closure__", None) or () if (copied := _cell(cell))]
+        places = used_names(code)
+        values = [code, self.instance, *(value for names in places for value in names.before.values())]
+        self.places = [*places, *_objects(values)]
+        caches = [*values, *(value for names in self.places for value in names.before.values())]
+        self.caches = [value for value in caches if isinstance(value, functools._lru_cache_wrapper)]
+        defaults, named = getattr(code, "__defaults__", None) or (), getattr(code, "__kwdefaults__", None)
+        self.defaults = (defaults, tuple(map(_copied, defaults))) if any(map(_mutable, defaults)) else None
+        if isinstance(named, dict):
+            self.places.append(_Names(named, named))
+        self.cells = [(cell, *held) for cell in getattr(code, "__closure__", None) or () if (held := _held(cell))]
 
-    def put_back(self) -> None:
-        """Module-level data, closures, attributes, defaults and caches as they were at first."""
-        for names, before, copies in self.saved:
-            for name, value in before.items():
-                if value is _ABSENT:
-                    names.pop(name, None)
-                elif name in copies:
-                    names[name] = _copied(copies[name])
-                elif names.get(name, _ABSENT) is not value:
-                    names[name] = value
-        for cell, value in self.cells:
-            cell.cell_contents = _copied(value[0])
+    def put_back(self, *, originals: bool = False) -> None:
+        """Module-level data, attributes of objects and classes, closures, defaults and caches as they were at first.
+
+        originals: the very objects that were there; else copies, so that these are never written to.
+        """
+        for place in self.places:
+            place.put_back(originals)
+        for cell, value, copied in self.cells:
+            cell.cell_contents = value if originals or copied is None else _copied(copied[0])
         for cache in self.caches:
             cache.cache_clear()
         if self.defaults is not None:
-            self.code.__defaults__ = tuple(map(_copied, self.defaults))
-        if len(self.own[0]) > len(self.own[1]):
-            for name in self.own[0].keys() - self.own[1].keys():
-                del self.own[0][name]
+            self.code.__defaults__ = self.defaults[0] if originals else tuple(map(_copied, self.defaults[1]))
 
     def fresh(self) -> Callable[..., Any]:
         """Put everything back, and build or copy the object under test."""
@@ -87,7 +88,7 @@ def rebuilding(code: Any) -> Iterator[Rebuilder]:
     try:
         yield built
     finally:
-        built.put_back()
+        built.put_back(originals=True)
 
 
 class Standing(Rebuilder):
@@ -111,38 +112,137 @@ class Standing(Rebuilder):
 _ABSENT: Any = object()
 
 
-def _used_names(code: Any) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """The namespaces a function writes to, each with the values of the names it (and its module's helpers) use."""
-    if not isinstance(code, types.FunctionType):
-        return []
-    found = [(code.__dict__, dict(code.__dict__))]
-    if not _library(code.__module__):
-        used: set[str] = set()
-        _collect(code, used, set())
-        names = code.__globals__
-        found.append((names, {name: names.get(name, _ABSENT) for name in used if not name.startswith("__")}))
-    return found
+class _Names:
+    """Some names of a namespace (a module's, an object's attributes), with their values: copies, where they can change.
+
+    whole: names that are added later are taken away.
+    """
+
+    def __init__(self, names: dict[str, Any], before: dict[str, Any], *, whole: bool = False) -> None:
+        self.names, self.before, self.whole = names, dict(before), whole
+        self.copies = {name: _copied(value) for name, value in before.items() if _mutable(value)}
+
+    def put_back(self, originals: bool) -> None:
+        """As they were."""
+        for name, value in self.before.items():
+            if value is _ABSENT:
+                self.names.pop(name, None)
+            elif name in self.copies and not originals:
+                self.names[name] = _copied(self.copies[name])
+            elif self.names.get(name, _ABSENT) is not value:
+                self.names[name] = value
+        if self.whole and len(self.names) > len(self.before):
+            for name in self.names.keys() - self.before.keys():
+                del self.names[name]
 
 
-def _collect(function: types.FunctionType, used: set[str], seen: set[int]) -> None:
+class _ClassNames(_Names):
+    """The data of a class."""
+
+    def __init__(self, owner: type) -> None:
+        data = {name: value for name, value in vars(owner).items() if not name.startswith("__") and not _method(value)}
+        super().__init__({}, data)
+        self.owner = owner
+
+    def put_back(self, originals: bool) -> None:
+        for name, value in self.before.items():
+            if name in self.copies and not originals:
+                setattr(self.owner, name, _copied(self.copies[name]))
+            elif vars(self.owner).get(name, _ABSENT) is not value:
+                setattr(self.owner, name, value)
+
+
+def _method(value: Any) -> bool:
+    return callable(value) or isinstance(value, (classmethod, staticmethod, property)) or hasattr(value, "__get__")
+
+
+def used_names(code: Any) -> list[_Names]:
+    """The namespaces that code writes to, each with the values of the names that it (and its helpers) use."""
+    own = [_Names(code.__dict__, code.__dict__, whole=True)] if isinstance(code, types.FunctionType) else []
+    used: dict[int, tuple[dict[str, Any], set[str]]] = {}
+    seen: set[int] = set()
+    for function in _functions(code):
+        if not _library(function.__module__):
+            _collect(function, used, seen)
+    modules = [
+        _Names(names, {name: names.get(name, _ABSENT) for name in found if not name.startswith("__")})
+        for names, found in used.values()
+    ]
+    return [*own, *modules]
+
+
+def _functions(code: Any) -> list[types.FunctionType]:
+    """The function itself, or the methods of its class."""
+    function = getattr(code, "__func__", code)
+    if isinstance(function, types.FunctionType):
+        return [function]
+    owner = function if isinstance(function, type) else type(function)
+    found = [value for each in _own_classes(owner) for value in vars(each).values()]
+    found = [getattr(value, "__func__", value) for value in found]
+    return [value for value in found if isinstance(value, types.FunctionType)]
+
+
+def _own_classes(owner: type) -> list[type]:
+    return [each for each in owner.__mro__ if not _of_library(each)]
+
+
+def _objects(values: list[Any]) -> list[_Names]:
+    """The attributes of plain objects, and the data of their classes: of classes that build on no library's."""
+    found: dict[int, _Names] = {}
+    for value in values:
+        owner = value if isinstance(value, type) else type(value)
+        if isinstance(value, (types.ModuleType, types.FunctionType)) or _of_library(owner):
+            continue
+        for each in _own_classes(owner):
+            found.setdefault(id(each), _ClassNames(each))
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict) and len(_own_classes(owner)) == len(owner.__mro__) - 1:
+            found.setdefault(id(value), _Names(attributes, attributes, whole=True))
+    return list(found.values())
+
+
+def _collect(function: types.FunctionType, used: dict[int, tuple[dict[str, Any], set[str]]], seen: set[int]) -> None:
     if id(function) in seen:
         return
     seen.add(id(function))
+    own = function.__globals__
+    names = used.setdefault(id(own), (own, set()))[1]
     waiting = [function.__code__]
     while waiting:
         code = waiting.pop()
         waiting += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+        modules = [value for name in code.co_names if isinstance(value := own.get(name), types.ModuleType)]
+        package = function.__module__.partition(".")[0]
         for name in code.co_names:
-            value = function.__globals__.get(name, _ABSENT)
-            if value is _ABSENT and hasattr(builtins, name):
-                continue
-            used.add(name)
-            if isinstance(value, types.FunctionType) and value.__globals__ is function.__globals__:
-                _collect(value, used, seen)
+            value = own.get(name, _ABSENT)
+            if value is not _ABSENT or not hasattr(builtins, name):
+                names.add(name)
+            for each in (value, *(vars(it).get(name) for it in modules)):
+                inner = getattr(each, "__wrapped__", each)
+                if isinstance(inner, types.FunctionType) and _beside(inner, package):
+                    _collect(inner, used, seen)
+
+
+def _beside(function: types.FunctionType, package: str) -> bool:
+    """Whether a function belongs to the same package, or to a module that is not installed: to the code under test."""
+    if function.__module__.partition(".")[0] == package:
+        return not _library(function.__module__)
+    return not _library(function.__module__) and not function.__code__.co_filename.startswith((*_INSTALLED, "<"))
+
+
+_PATHS = [path for name, path in sysconfig.get_paths().items() if "lib" in name]
+_INSTALLED = tuple({os.path.join(path, "") for path in (*_PATHS, *site.getsitepackages())})
 
 
 def _library(module: str | None) -> bool:
-    return (module or "").partition(".")[0] in {"torch", "numpy", "transformers", "builtins", "random"}
+    return (module or "").partition(".")[0] in _LIBRARIES
+
+
+def _of_library(owner: type) -> bool:
+    return _library(owner.__module__) or owner.__module__.partition(".")[0] in sys.stdlib_module_names
+
+
+_LIBRARIES = frozenset({"builtins", "numpy", "random", "rheo_verify", "torch", "transformers"})
 
 
 def _mutable(value: Any) -> bool:
@@ -152,21 +252,19 @@ def _mutable(value: Any) -> bool:
         return False
     torch = sys.modules.get("torch")
     return (
-        isinstance(value, (list, dict, set))
+        isinstance(value, (list, dict, set, collections.deque))
         or type(value).__name__ == "ndarray"
         or (torch is not None and isinstance(value, torch.Tensor))
     )
 
 
-def _copies(names: dict[str, Any]) -> dict[str, Any]:
-    return {name: _copied(value) for name, value in names.items() if _mutable(value)}
-
-
-def _cell(cell: types.CellType) -> tuple[Any] | None:
+def _held(cell: types.CellType) -> tuple[Any, tuple[Any] | None] | None:
+    """What a cell holds, and a copy of it where it can change."""
     try:
-        return (_copied(cell.cell_contents),) if _mutable(cell.cell_contents) else None
+        value = cell.cell_contents
     except ValueError:
         return None
+    return value, ((_copied(value),) if _mutable(value) else None)
 
 
 def _copied(value: Any) -> Any:
