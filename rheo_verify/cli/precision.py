@@ -49,7 +49,7 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command: 0 if the remedy broke no row, 1 if it broke one, even if a limit ended the work after that."""
-    from rheo_verify.models.llama import torch_and_transformers
+    from rheo_verify.models.torch_setup import torch_and_transformers
 
     leads = _checked(args)
     with ProgressBar() as bar:

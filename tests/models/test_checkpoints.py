@@ -12,9 +12,10 @@ import torch
 
 from rheo_verify.errors import InputError
 from rheo_verify.models.eagle3_checkpoint import load_head
-from rheo_verify.models.llama import captured_layers, load_target, torch_device
+from rheo_verify.models.llama import captured_layers, load_target
 from rheo_verify.models.pair import fit, load_pair
 from rheo_verify.models.tensor_files import write_tensors
+from rheo_verify.models.torch_setup import torch_device
 from tests.models.small import DRAFT_VOCAB, HEAD, VOCAB, head_tensors, random_pair, write_head, write_target
 
 EMBEDDING = torch.zeros(VOCAB, 32)
