@@ -61,6 +61,8 @@ _FLAGS = (
     (r"^vocab ", "--vocab"),
     (r"^denominator ", "--denominator"),
     (r"^support ", "--support"),
+    (r"^temperature ", "--temperature"),
+    (r"^fault ", "--fault"),
     (r"^proxy ", "--proxy"),
     (r"^epsilon ", "--epsilon"),
     (r"^cycles ", "--cycles"),

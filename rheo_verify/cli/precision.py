@@ -60,6 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _checked(args: argparse.Namespace) -> list[int]:
     """The values of m. Raises `InputError` RV106, RV108."""
+    if args.k < 2:
+        raise InputError("RV106", f"--k {args.k} must be at least 2, as m is from 1 to K - 1")
     try:
         leads = [int(it) for it in args.m.split(",")]
     except ValueError:
