@@ -1,4 +1,4 @@
-"""What a checkpoint folder is, and whether a target and a head fit. Of a target's weights the headers alone are read."""
+"""What a checkpoint folder is, and whether a target and a head fit. Of a target's weights only the headers are read."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ _FLAGS = (
     (r"^vocab ", "--vocab"),
     (r"^denominator ", "--denominator"),
     (r"^support ", "--support"),
-    (r"^temperature ", "--temperature"),
+    (r"^temperature \S+ must be at least 0", "--temperature"),
     (r"^fault ", "--fault"),
     (r"^proxy ", "--proxy"),
     (r"^epsilon ", "--epsilon"),

@@ -1,4 +1,4 @@
-"""Whether a Llama target's folder holds what its configuration says: sizes, names and shapes, before any weight is read.
+"""Whether a Llama target's folder holds what its configuration says: sizes, names, shapes, before a weight is read.
 
 The expected weights are those of transformers' own `LlamaForCausalLM`, built from the configuration without storage.
 """
@@ -47,7 +47,8 @@ def check_target(folder: Path) -> dict[str, Any]:
         if key not in names:
             if key in tied:
                 continue
-            raise InputError("RV603", f"{folder}: the weight {key!r} is missing; config.json asks for one of shape {shape}")
+            asked = f"config.json asks for one of shape {shape}"
+            raise InputError("RV603", f"{folder}: the weight {key!r} is missing; {asked}")
         stored, kind = found[names[key]]
         if stored != shape:
             raise InputError("RV603", f"{folder}: {key} has shape {stored}, config.json says {shape}")
@@ -140,7 +141,7 @@ def _check_names(config: Any, where: str) -> None:
     rope = getattr(config, "rope_parameters", None) or getattr(config, "rope_scaling", None) or {}
     name = rope.get("rope_type", rope.get("type", "default"))
     if name not in ("default", *ROPE_INIT_FUNCTIONS):
-        raise InputError("RV602", f"{where}: the rotary positions are of type {name!r}, which transformers does not know")
+        raise InputError("RV602", f"{where}: rotary positions are of type {name!r}, which transformers does not know")
 
 
 def _name(key: str, expected: dict[str, tuple[int, ...]]) -> str:

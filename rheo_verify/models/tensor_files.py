@@ -69,10 +69,10 @@ def _safe_forms(path: Path) -> dict[str, Form]:
         raise not_installed(error.name, "torch") from None
     try:
         with safe_open(str(path), "pt") as file:
-            slices = {key: file.get_slice(key) for key in file.keys()}
-            return {
-                key: (tuple(it.get_shape()), _FLOATS.get(it.get_dtype(), it.get_dtype())) for key, it in slices.items()
-            }
+            keys = list(file.keys())
+            slices = {key: file.get_slice(key) for key in keys}
+        kinds = {key: it.get_dtype() for key, it in slices.items()}
+        return {key: (tuple(it.get_shape()), _FLOATS.get(kinds[key], kinds[key])) for key, it in slices.items()}
     except Exception as error:
         raise InputError("RV601", f"{path}: cannot be read as safetensors ({error})") from None
 
