@@ -70,11 +70,14 @@ def _safe_forms(path: Path) -> dict[str, Form]:
     try:
         with safe_open(str(path), "pt") as file:
             keys = list(file.keys())
-            slices = {key: file.get_slice(key) for key in keys}
-        kinds = {key: it.get_dtype() for key, it in slices.items()}
-        return {key: (tuple(it.get_shape()), _FLOATS.get(kinds[key], kinds[key])) for key, it in slices.items()}
+            return {key: _form(file.get_slice(key)) for key in keys}
     except Exception as error:
         raise InputError("RV601", f"{path}: cannot be read as safetensors ({error})") from None
+
+
+def _form(piece: Any) -> Form:
+    kind = str(piece.get_dtype())
+    return tuple(piece.get_shape()), _FLOATS.get(kind, kind)
 
 
 def _sharded(folder: Path, name: str, read: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
