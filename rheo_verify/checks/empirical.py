@@ -95,11 +95,23 @@ class Empirical:
 
     @property
     def verdict(self) -> Verdict:
-        """REFUTED if anything was refuted; else the exact check's: samples can only refute. No more at a limit."""
-        greedy = Verdict.VERIFIED if self.greedy is None else self.greedy.verdict
-        if Verdict.REFUTED in (self.sampled, greedy, self.exact):
+        """REFUTED if anything was refuted; else the exact check's: samples can only refute.
+
+        No more than INCONCLUSIVE at a limit, or where a planted fault was not seen.
+        """
+        if self._refuted:
             return Verdict.REFUTED
-        return self.exact if self.stopped is None else Verdict.INCONCLUSIVE
+        return self.exact if self.stopped is None and self.plan.fault is None else Verdict.INCONCLUSIVE
+
+    @property
+    def unseen(self) -> bool:
+        """Whether a fault was planted and nothing was refuted."""
+        return self.plan.fault is not None and not self._refuted
+
+    @property
+    def _refuted(self) -> bool:
+        greedy = Verdict.VERIFIED if self.greedy is None else self.greedy.verdict
+        return Verdict.REFUTED in (self.sampled, greedy, self.exact)
 
 
 def _layers_asked(plan: Plan) -> list[tuple[int, int]]:

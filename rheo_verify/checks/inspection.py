@@ -1,4 +1,4 @@
-"""What a checkpoint folder is, and whether a target and a head fit, without loading a target's weights."""
+"""What a checkpoint folder is, and whether a target and a head fit. Of a target's weights only the headers are read."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from rheo_verify.errors import CannotRun, InputError, RheoVerifyError
 from rheo_verify.models.eagle3_checkpoint import canonical_name, check_keys, is_eagle3, target_ids
 from rheo_verify.models.eagle3_config import Eagle3Config, read_config
 from rheo_verify.models.llama import captured_layers
+from rheo_verify.models.llama_checkpoint import check_target, read_target_config
 from rheo_verify.models.table_file import read_json
 from rheo_verify.models.tensor_files import read_tensors
 from rheo_verify.words import count
@@ -92,32 +93,31 @@ def _head(folder: Path) -> Inspection:
 
 
 def _target(folder: Path) -> Inspection:
-    data: Any = read_json(folder / "config.json", "RV601")
-    if not isinstance(data, dict) or data.get("model_type", "llama") != "llama":
-        kind = data.get("model_type") if isinstance(data, dict) else None
-        return Inspection(str(folder), "no Llama", (), (f"RV602: {folder}/config.json: model_type is {kind!r}",))
-    faults, found = [], {}
-    for key in ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads"):
-        if isinstance(data.get(key), int):
-            found[key] = data[key]
-        else:
-            faults.append(f"RV602: {folder}/config.json: {key} is {data.get(key)!r}")
-    if faults:
-        return Inspection(str(folder), "a Llama target that cannot be used", (), tuple(faults))
-    layers = found["num_hidden_layers"]
+    cannot = "a Llama target that cannot be used"
+    try:
+        data = read_target_config(folder)
+    except RheoVerifyError as error:
+        return Inspection(str(folder), cannot, (), (str(error),))
+    faults = []
+    try:
+        check_target(folder)
+    except CannotRun:
+        raise
+    except RheoVerifyError as error:
+        faults.append(str(error))
+    layers, vocab, hidden = data["num_hidden_layers"], data["vocab_size"], data["hidden_size"]
     try:
         captured = ", ".join(map(str, captured_layers(layers)))
     except InputError as error:
-        captured, faults = "none", [str(error)]
+        captured = "none"
+        faults.append(str(error))
     files = sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")])
-    if not files:
-        faults.append(f"RV601: {folder}: there are no weights")
     facts = (
-        ("layers", f"{layers}, hidden size {found['hidden_size']}"),
-        ("attention", f"{count(found['num_attention_heads'], 'head')}"),
-        ("vocabulary", f"{count(found['vocab_size'], 'token')}"),
+        ("layers", f"{layers}, hidden size {hidden}"),
+        ("attention", f"{count(data['num_attention_heads'], 'head')}"),
+        ("vocabulary", f"{count(vocab, 'token')}"),
         ("captured hidden states", captured),
         ("weights", f"{count(len(files), 'file')}, {sum(it.stat().st_size for it in files) / 2**20:,.1f} MB"),
     )
-    kind = "a Llama target" if not faults else "a Llama target that cannot be used"
-    return Inspection(str(folder), kind, facts, tuple(faults), found["vocab_size"], found["hidden_size"], layers)
+    kind = cannot if faults else "a Llama target"
+    return Inspection(str(folder), kind, facts, tuple(faults), vocab, hidden, layers)

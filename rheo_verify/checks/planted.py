@@ -12,14 +12,19 @@ from rheo_verify.verification.layer import Laws, LayerRule, Outcome
 FAULTS = ("residual-from-p", "bonus-at-temperature-1")
 
 
+def check_fault(name: str) -> None:
+    """Raises `InputError` RV106 unless `name` is one of `FAULTS`."""
+    if name not in FAULTS:
+        raise InputError("RV106", f"fault must be one of {', '.join(FAULTS)}, not {name!r}")
+
+
 def planted(rule: LayerRule, fault: str, temperature: float) -> LayerRule:
     """The rule with a fault. residual-from-p: when all are rejected the token comes from p, not from the residual.
 
     bonus-at-temperature-1: where no drafted token is tested, the token is drawn at temperature 1. Raises
     `InputError` RV106.
     """
-    if fault not in FAULTS:
-        raise InputError("RV106", f"fault must be one of {', '.join(FAULTS)}, not {fault!r}")
+    check_fault(fault)
 
     def law(target: Array, candidates: Array, laws: Laws) -> tuple[Array, Array]:
         accept, residual = rule.law(target, candidates, laws)

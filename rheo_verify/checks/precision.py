@@ -12,6 +12,7 @@ from typing import Any
 
 from rheo_verify.limits import Limits
 from rheo_verify.models.rows import stable_top
+from rheo_verify.models.torch_setup import check_dtype
 from rheo_verify.verification.layer import LayerRule
 
 Tensor = Any
@@ -61,6 +62,7 @@ def measure(
     """Measure on draft logits [B, V'] and target logits [B, V'] of the same tokens. m = `lead` is at least 1."""
     import torch
 
+    check_dtype(dtype)
     q = torch.softmax(draft.to(getattr(torch, dtype)), -1)
     best, ids = stable_top(q, min(q.shape[-1], lead + pool))
     after = torch.gather(q, -1, ids[:, lead - 1 : lead + 2])

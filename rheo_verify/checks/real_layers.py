@@ -16,6 +16,7 @@ from typing import Any
 from rheo_verify.drafting.ranks import rank_pools
 from rheo_verify.limits import Progress
 from rheo_verify.models.rows import DraftRows
+from rheo_verify.models.torch_setup import check_dtype
 from rheo_verify.probability.arrays import pick, zero_at
 from rheo_verify.verification.layer import LayerRule
 
@@ -66,6 +67,7 @@ def check_layers(
     """
     import torch
 
+    check_dtype(dtype)
     support, kept = drafts.tokens.shape[1], pool if kept is None else min(kept, pool)
     chunk = CHUNK if target.device.type == "cpu" else CHUNK_ON_A_DEVICE
     step = max(1, chunk // (support * (support + 1)))

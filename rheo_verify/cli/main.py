@@ -61,6 +61,8 @@ _FLAGS = (
     (r"^vocab ", "--vocab"),
     (r"^denominator ", "--denominator"),
     (r"^support ", "--support"),
+    (r"^temperature \S+ must be at least 0", "--temperature"),
+    (r"^fault ", "--fault"),
     (r"^proxy ", "--proxy"),
     (r"^epsilon ", "--epsilon"),
     (r"^cycles ", "--cycles"),

@@ -50,7 +50,7 @@ def add(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the command: 0 if the remedy broke no row, 1 if it broke one, even if a limit ended the work after that."""
-    from rheo_verify.models.llama import torch_and_transformers
+    from rheo_verify.models.torch_setup import torch_and_transformers
 
     leads = _checked(args)
     with ProgressBar() as bar:
@@ -61,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _checked(args: argparse.Namespace) -> list[int]:
     """The values of m. Raises `InputError` RV106, RV108."""
+    if args.k < 2:
+        raise InputError("RV106", f"--k {args.k} must be at least 2, as m is from 1 to K - 1")
     try:
         leads = [int(it) for it in args.m.split(",")]
     except ValueError:

@@ -29,10 +29,15 @@ class Maker:
         self.kind, self.logits, self.dtype = kind, logits, dtype
         self.torch: Any = None
         self.numpy: Any = None
+        known = True
         if kind == "numpy":
             import numpy
 
             self.numpy = numpy
+            try:
+                known = numpy.dtype(dtype).kind == "f"
+            except TypeError:
+                known = False
         if kind == "torch":
             try:
                 import torch
@@ -41,7 +46,10 @@ class Maker:
                 raise CannotRun("RV600", f"{message}: pip install torch") from None
 
             self.torch = torch
-            self._float = getattr(torch, dtype)
+            self._float = getattr(torch, dtype, None)
+            known = isinstance(self._float, torch.dtype) and self._float.is_floating_point
+        if not known:
+            raise InputError("RV106", f"dtype {dtype!r} must be one of floats, like float64 or float32")
         self.device: Any = None
         if device != "cpu":
             self.device = self._known_device(device)
@@ -50,7 +58,7 @@ class Maker:
         if self.torch is None:
             raise InputError("RV106", f"device {device}: only torch arrays have a device")
         try:
-            self.torch.empty(1, device=device)
+            self.torch.zeros(1, device=device).tolist()  # a device without storage, too, takes an empty tensor
             return self.torch.device(device)
         except Exception as error:
             reason = str(error).splitlines()[0]

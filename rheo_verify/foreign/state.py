@@ -212,7 +212,7 @@ def _collect(function: types.FunctionType, used: dict[int, tuple[dict[str, Any],
         code = waiting.pop()
         waiting += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
         modules = [value for name in code.co_names if isinstance(value := own.get(name), types.ModuleType)]
-        package = function.__module__.partition(".")[0]
+        package = (function.__module__ or "").partition(".")[0]
         for name in code.co_names:
             value = own.get(name, _ABSENT)
             if value is not _ABSENT or not hasattr(builtins, name):
@@ -225,7 +225,7 @@ def _collect(function: types.FunctionType, used: dict[int, tuple[dict[str, Any],
 
 def _beside(function: types.FunctionType, package: str) -> bool:
     """Whether a function belongs to the same package, or to a module that is not installed: to the code under test."""
-    if function.__module__.partition(".")[0] == package:
+    if (function.__module__ or "").partition(".")[0] == package:
         return not _library(function.__module__)
     return not _library(function.__module__) and not function.__code__.co_filename.startswith((*_INSTALLED, "<"))
 

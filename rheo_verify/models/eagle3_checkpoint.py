@@ -8,9 +8,9 @@ from typing import Any
 from rheo_verify.errors import InputError
 from rheo_verify.models.eagle3_config import Eagle3Config, read_config
 from rheo_verify.models.eagle3_head import Eagle3Head
-from rheo_verify.models.llama import DTYPES
 from rheo_verify.models.table_file import read_json
 from rheo_verify.models.tensor_files import read_tensors
+from rheo_verify.models.torch_setup import DTYPES
 
 Tensor = Any
 _EMBEDDING = "embed_tokens.weight"

@@ -10,12 +10,12 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
-from rheo_verify.errors import CannotRun, InputError, not_installed
-from rheo_verify.models.table_file import read_json
+from rheo_verify.errors import CannotRun, InputError
+from rheo_verify.models.llama_checkpoint import check_target, last_lines
+from rheo_verify.models.torch_setup import torch_and_transformers, torch_device, torch_dtype
 from rheo_verify.words import count
 
 Tensor = Any
-DTYPES = ("float64", "float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True)
@@ -36,38 +36,6 @@ class Target:
     def embedding(self) -> Tensor:
         """The input embedding, [V, H]."""
         return self.network.get_input_embeddings().weight.detach()
-
-
-def torch_and_transformers() -> tuple[Any, Any]:
-    """Both modules. Raises `CannotRun` RV600 that says how to install them."""
-    try:
-        import torch
-        import transformers
-    except ImportError as error:
-        raise not_installed(error.name, "torch") from None
-    logging: Any = transformers.utils.logging
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    return torch, transformers
-
-
-def torch_dtype(name: str) -> Any:
-    """The torch type called `name`. Raises `InputError` RV106."""
-    if name not in DTYPES:
-        raise InputError("RV106", f"dtype must be one of {', '.join(DTYPES)}, not {name!r}")
-    return getattr(torch_and_transformers()[0], name)
-
-
-def torch_device(name: str) -> Any:
-    """The device called `name`; `auto` is the first GPU, or the CPU. Raises `InputError` RV106."""
-    torch, _ = torch_and_transformers()
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        torch.zeros(1, device=name).tolist()
-        return torch.device(name)
-    except (RuntimeError, AssertionError) as error:
-        raise InputError("RV106", f"device {name!r} cannot be used: {str(error).splitlines()[0]}") from None
 
 
 def captured_layers(layers: int) -> tuple[int, int, int]:
@@ -121,12 +89,7 @@ def _options(path: Path) -> tuple[dict[str, Any], Path]:
         if len(found) == 1:
             return {"gguf_file": found[0].name}, path
         raise InputError("RV601", f"{path}: there is no config.json, and not exactly one .gguf file")
-    data = read_json(path / "config.json", "RV601")
-    names = (data.get("architectures") or ["LlamaForCausalLM"]) if isinstance(data, dict) else []
-    if not isinstance(data, dict) or data.get("model_type", "llama") != "llama" or names != ["LlamaForCausalLM"]:
-        raise InputError("RV602", f"{path}/config.json: architectures {names} is not one LlamaForCausalLM")
-    if "draft_vocab_size" in data:
-        raise InputError("RV602", f"{path}/config.json: draft_vocab_size says that this is a drafting head")
+    check_target(path)
     return {}, path
 
 
@@ -138,10 +101,9 @@ def _load(source: Path, options: dict[str, Any], dtype: Any, path: Path) -> Any:
                 source, dtype=dtype, local_files_only=True, output_loading_info=True, **options
             )
     except ImportError as error:
-        raise CannotRun("RV600", f"{path}: {str(error).strip().splitlines()[0]}") from None
+        raise CannotRun("RV600", f"{path}: {last_lines(error)}") from None
     except Exception as error:
-        first = (str(error).strip().splitlines() or [repr(error)])[0]
-        raise InputError("RV601", f"{path}: transformers cannot load it: {first}") from None
+        raise InputError("RV601", f"{path}: transformers cannot load it: {last_lines(error)}") from None
     for kind in ("missing_keys", "unexpected_keys", "mismatched_keys"):
         keys = sorted(map(str, report.get(kind) or ()))
         if keys:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rheo_verify.errors import InputError
+from rheo_verify.models.torch_setup import check_dtype
 from rheo_verify.probability.sparse import SparseRow
 
 Tensor = Any
@@ -30,6 +31,7 @@ class RowSettings:
             raise InputError("RV106", f"temperature {self.temperature} must be at least 0")
         if self.support < 1:
             raise InputError("RV106", f"support {self.support} must be at least 1")
+        check_dtype(self.dtype)
 
 
 def target_rows(logits: Tensor, settings: RowSettings) -> Tensor:

@@ -15,6 +15,7 @@ from rheo_verify.report.tables import table
 from rheo_verify.report.text import Style
 from rheo_verify.words import count
 
+UNSEEN = "the planted fault was not seen; draw more tokens"
 _MOST_SHOWN = 20
 
 
@@ -44,7 +45,8 @@ def to_text(result: Empirical, style: Style) -> str:
         lines += _decoding(result, style)
     if result.stopped is not None:
         lines += [style.item("stopped", f"{stopped_words(result.stopped)}; the rest is not shown"), ""]
-    return "\n".join([*lines, f"{style.verdict(result.verdict)}"]) + "\n"
+    why = f": {UNSEEN}" if result.unseen and result.stopped is None else ""
+    return "\n".join([*lines, f"{style.verdict(result.verdict)}{why}"]) + "\n"
 
 
 def stopped_words(limit: LimitReached) -> str:

@@ -139,7 +139,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
 
 
 def needs_torch(command: str, code: int) -> bool:
-    return command in ("empirical", "precision") and code < 2
+    return (command in ("empirical", "precision") and code < 2) or (command, code) == ("inspect", 0)
 
 
 @pytest.mark.parametrize(

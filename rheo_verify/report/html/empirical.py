@@ -24,7 +24,8 @@ DESIGN_HEADS = ("design", "verdict", "τ", "accepted", "stated", "z", "e-process
 
 def to_html(result: Empirical, command: str) -> str:
     """One self-contained page."""
-    sentence = SENTENCES[result.verdict]
+    unseen = result.unseen and result.stopped is None
+    sentence = words.UNSEEN if unseen else SENTENCES[result.verdict]
     what = f"{result.pair.target.source} with {result.pair.head.source}"
     head = banner(result.verdict, sentence, "rheo_verify empirical", what)
     head.append(facts(_facts(result)))
