@@ -149,3 +149,15 @@ def test_real_errors(call: Any) -> None:
     with pytest.raises(ValueError) as answered:
         law(call)
     assert str(answered.value) == str(real.value)
+
+
+def test_a_number_of_known_sign_may_be_divided_by_zero() -> None:
+    """The logarithm of a uniform is negative; of a Gumbel's sign nothing is known."""
+
+    def signs() -> Any:
+        uniform = np.random.default_rng().random(1)
+        return as_tuple(np.log(uniform) / 0.0 + 0.0 < -1e300), as_tuple(-np.log(uniform) / 0.0 > 1e300)
+
+    assert law(signs) == {((True,), (True,)): 1}
+    with pytest.raises(Refused, match="its sign is not known"):
+        law(lambda: np.random.default_rng().gumbel(size=1) / 0.0)
