@@ -1,7 +1,8 @@
 """Rebuild the state of the code under test for each path, so that no path sees what another left behind.
 
-A class is instantiated for each path, an object is copied for each path, and a function's module-level data, closure
-and attributes are put back to what they were. What one *run* keeps between its own cycles is left alone.
+A class is instantiated for each path, an object is copied for each path, and what the code's own functions use is put
+back: module-level data (of helper modules, too), attributes of plain objects and classes, closures, defaults, caches.
+What one *run* keeps between its own cycles is left alone. After a check the caller's own objects are there again.
 """
 
 from __future__ import annotations
