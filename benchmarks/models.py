@@ -66,7 +66,7 @@ def layers(device: torch.device, vocab: int, rows: int) -> None:
     p = torch.softmax(target.double(), -1)
     drafts = draft_rows(draft, ids, RowSettings())
     calls: dict[str, Callable[[], Any]] = {"softmax and sort": lambda: torch.softmax(target.double(), -1).sort(-1)}
-    for rule, m in (("topk", 10), ("rheo", 0), ("rheo", 1), ("rrsw", 1)):
+    for rule, m in (("topk", 10), ("rheo", 0), ("rheo", 1), ("rheo", 2), ("rrsw", 1)):
         calls[f"{rule} m={m}"] = lambda rule=rule, m=m: check_layers(p, drafts, layer_rule(rule), lead=m, pool=10)
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(4):
@@ -76,7 +76,7 @@ def layers(device: torch.device, vocab: int, rows: int) -> None:
     print(f"exact layer check of {rows} rows of {vocab:,}, against one softmax and sort of them ({1000 * base:.1f} ms)")
     for name, spent in times.items():
         best = min(spent)
-        print(f"  {name:16} {best / base:6.2f}  {rows / best:9,.0f} rows/s, {p.numel() * 8 / best / 1e9:6.1f} GB/s")
+        print(f"  {name:16} {best / base:6.2f} ×  {rows / best:9,.0f} rows/s, {p.numel() * 8 / best / 1e9:6.1f} GB/s")
 
 
 def large_head(dtype: torch.dtype, device: torch.device) -> Eagle3Head:
@@ -141,8 +141,8 @@ def main() -> None:
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--target", help="a Llama checkpoint, with --head, beside the shipped pair")
     parser.add_argument("--head")
-    parser.add_argument("--vocab", type=int, nargs="+", default=[49152, 4096])
-    parser.add_argument("--rows", type=int, default=64)
+    parser.add_argument("--vocab", type=int, nargs="+", default=[49152, 4096, 256])
+    parser.add_argument("--rows", type=int, default=64, help="of a vocabulary of 4,096 and more; else more of them")
     parser.add_argument("--tokens", type=int, default=60)
     parser.add_argument("--passes", type=int, default=30, help="drafting passes a design; a tenth for the large head")
     parser.add_argument("--no-large-head", action="store_true", help="leave out the head of 0.4 billion parameters")
@@ -153,7 +153,7 @@ def main() -> None:
     if device.type == "cpu":
         torch.set_num_threads(1)
     for vocab in arguments.vocab:
-        layers(device, vocab, arguments.rows)
+        layers(device, vocab, arguments.rows * max(1, 4096 // vocab))
     shipped = load_shipped(dtype=arguments.dtype, device=str(device))
     runs = [("the shipped pair", shipped, [0, *default_text().encode()[:80]])]
     if arguments.target:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rheo_verify.errors import InputError
@@ -36,8 +36,17 @@ def layers(draw: Any) -> tuple[Row, list[int], list[Row | None]]:
     return p, candidates, laws
 
 
+def _weights(*weights: int) -> Row:
+    return normalise([exact(weight) for weight in weights])
+
+
+IMPOSSIBLE = (_weights(1, 1, 2, 1), [0, 1, 3], [None, _weights(1, 0, 1, 0), None])
+"""One lead, then a token that q~ cannot produce, then a fill."""
+
+
 @pytest.mark.parametrize("name", RULES)
 @given(layer=layers())
+@example(layer=IMPOSSIBLE)
 def test_law_is_the_law_of_the_steps(name: str, layer: Any) -> None:
     p, candidates, laws = layer
     rule = layer_rule(name)
@@ -103,6 +112,25 @@ def test_rheo_and_rrsw_are_lossless_on_average_over_the_sampled_token(layer: Any
                 law = exact_law(layer_rule(name), p, [lead, y, *fill], [None, q, *[None] * len(fill)])
                 emitted = [have + q[y] * e for have, e in zip(emitted, law.emitted([lead, y, *fill]), strict=True)]
         assert tuple(emitted) == p
+
+
+@pytest.mark.parametrize("name", ["rheo", "rrsw"])
+@given(layer=layers())
+def test_branches_over_all_sampled_tokens_at_once(name: str, layer: Any) -> None:
+    """One target, one law and one set of other candidates, against the law for each sampled token by itself."""
+    p, candidates, laws = layer
+    place = sampled_index(laws)
+    if place is None:
+        return
+    rule, others = layer_rule(name), [*candidates[:place], *candidates[place + 1 :]]
+    drawn = [token for token in range(len(p)) if token not in others]
+    row, q = arrays.row_array(p)[None], arrays.row_array(laws[place])[None]
+    assert rule.branches is not None
+    its = rule.branches(row, np.array([others], dtype=np.int64), place, np.array(drawn)[:, None], q)
+    accept, residual = its.joined(place)
+    for index, token in enumerate(drawn):
+        alone = rule.law(row[0], np.array([*others[:place], token, *others[place:]]), [*laws[:place], q[0]])
+        assert [*accept[index], *np.broadcast_to(residual, (len(drawn), len(p)))[index]] == [*alone[0], *alone[1]]
 
 
 def test_p_equals_q_never_rejects() -> None:

@@ -66,14 +66,14 @@ def minimum(left: Array, right: Array) -> Array:
 
 
 def pick(rows: Array, tokens: Array) -> Array:
-    """`rows[..., tokens]`: shape [..., V] and token ids [..., n] give [..., n]."""
-    tokens = _indices(rows, tokens)
+    """`rows[..., tokens]`: shape [..., V] and token ids [..., n] give [..., n]. The batch axes broadcast."""
+    rows, tokens = _aligned(rows, tokens)
     return rows.gather(-1, tokens) if is_torch(rows) else np.take_along_axis(rows, tokens, axis=-1)
 
 
 def zero_at(rows: Array, tokens: Array) -> Array:
-    """A copy of the rows with the given tokens (ids [..., n]) at zero."""
-    tokens = _indices(rows, tokens)
+    """A copy of the rows [..., V] with the given tokens (ids [..., n]) at zero. The batch axes broadcast."""
+    rows, tokens = _aligned(rows, tokens)
     if is_torch(rows):
         return rows.scatter(-1, tokens, 0)
     copy = rows.copy()
@@ -81,10 +81,22 @@ def zero_at(rows: Array, tokens: Array) -> Array:
     return copy
 
 
-def _indices(rows: Array, tokens: Any) -> Array:
+def _aligned(rows: Array, tokens: Any) -> tuple[Array, Array]:
+    """Rows and token ids over the same batch: views, where they are not already."""
     if is_torch(rows):
-        return sys.modules["torch"].as_tensor(tokens, dtype=sys.modules["torch"].int64, device=rows.device)
-    return np.asarray(tokens, dtype=np.int64)
+        torch = sys.modules["torch"]
+        tokens = torch.as_tensor(tokens, dtype=torch.int64, device=rows.device)
+    else:
+        tokens = np.asarray(tokens, dtype=np.int64)
+    if rows.shape[:-1] == tokens.shape[:-1]:
+        return rows, tokens
+    batch = np.broadcast_shapes(rows.shape[:-1], tokens.shape[:-1])
+    return _over(rows, batch), _over(tokens, batch)
+
+
+def _over(array: Array, batch: tuple[int, ...]) -> Array:
+    shape = (*batch, array.shape[-1])
+    return array.expand(shape) if is_torch(array) else np.broadcast_to(array, shape)
 
 
 def mass(rows: Array) -> Array:

@@ -8,7 +8,12 @@ chosen without chance. It returns the outcome.
 [..., n], each law [..., V]. It returns weights `(accept [..., n], residual [..., V])`, not normalised; together they
 are the law of "candidate i accepted" and "all rejected, token v emitted". Sampling it is one `choose` over both.
 
-A rule may have a third face, `averages(siblings, rows, count, limits)`: its law averaged over siblings not yet drawn,
+Where one candidate is sampled, `branches(target, others, place, drawn, q)` is the same law before it is joined:
+`others` [..., n-1] are the candidates around the sampled one, `place` its slot, `drawn` [..., 1] its token, `q` its
+law. The batch axes only need to broadcast, so that of many outcomes of `drawn` whatever does not depend on it is
+computed once; `law` joins what it returns.
+
+A rule may have a further face, `averages(siblings, rows, count, limits)`: its law averaged over siblings not yet drawn,
 at many contexts, on integer rows p, q, q-hat; faster than over all tuples (`average.average_by_enumeration`).
 """
 
@@ -36,6 +41,23 @@ class Outcome(NamedTuple):
     accepted: int | None
 
 
+class Branches(NamedTuple):
+    """Weights of a law with one sampled candidate. others [..., n-1] and drawn [..., 1]: accepted; the token v comes
+
+    out after all were rejected with `rejected * residual[v]`, of shapes [..., 1] and [..., V].
+    """
+
+    others: Array
+    drawn: Array
+    rejected: Array
+    residual: Array
+
+    def joined(self, place: int) -> tuple[Array, Array]:
+        """As `law` returns it, the sampled candidate at `place`."""
+        accept = join([self.others[..., :place], self.drawn, self.others[..., place:]])
+        return accept, self.residual * self.rejected
+
+
 @dataclass(frozen=True)
 class LayerRule:
     """A verification rule under its published name."""
@@ -44,6 +66,7 @@ class LayerRule:
     verify: Callable[[Chance, Array, Sequence[int], Laws], Outcome]
     law: Callable[[Array, Array, Laws], tuple[Array, Array]]
     averages: Callable[..., Iterable[Any]] | None = None
+    branches: Callable[[Array, Array, int, Array, Array], Branches] | None = None
 
 
 class LayerLaw(NamedTuple):
@@ -81,6 +104,11 @@ def in_one_draw(rule: LayerRule) -> LayerRule:
         return Outcome(candidates[index], index) if index < count else Outcome(index - count, None)
 
     return LayerRule(rule.name, verify, rule.law)
+
+
+def around(candidates: Array, place: int) -> tuple[Array, Array]:
+    """The candidates [..., n] without the one at `place`, [..., n-1], and that one, [..., 1]."""
+    return join([candidates[..., :place], candidates[..., place + 1 :]]), candidates[..., place : place + 1]
 
 
 def sampled_index(laws: Laws) -> int | None:

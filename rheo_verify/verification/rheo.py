@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rheo_verify.probability.arrays import Array, join, mass, minimum, pick, positive_part, zero_at
+from rheo_verify.probability.arrays import Array, mass, minimum, pick, positive_part, zero_at
 from rheo_verify.probability.chance import Chance
 from rheo_verify.verification import topk
-from rheo_verify.verification.layer import Laws, Outcome, sampled_index
+from rheo_verify.verification.layer import Branches, Laws, Outcome, around, sampled_index
 
 
 def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws) -> Outcome:
@@ -32,13 +32,16 @@ def law(target: Array, candidates: Array, laws: Laws) -> tuple[Array, Array]:
     s = sampled_index(laws)
     if s is None:
         return topk.law(target, candidates, laws)
-    q, drawn = laws[s], candidates[..., s : s + 1]
+    others, drawn = around(candidates, s)
+    return branches(target, others, s, drawn, laws[s]).joined(s)
+
+
+def branches(target: Array, others: Array, place: int, drawn: Array, q: Array) -> Branches:
+    """See `layer`. Once `drawn` can be rejected the residual is zero there."""
     residual = positive_part(target - q)
     whole = mass(residual)
     whole = whole + (whole == 0)
     p_drawn, q_drawn = pick(target, drawn), pick(q, drawn)
     rejected = positive_part(q_drawn - p_drawn)
-    others = pick(residual, candidates) * rejected
     accepted = minimum(p_drawn, q_drawn) + (q_drawn == 0)
-    accept = join([others[..., :s], accepted * whole, others[..., s + 1 :]])
-    return accept, zero_at(residual, candidates) * rejected
+    return Branches(pick(residual, others) * rejected, accepted * whole, rejected, zero_at(residual, others))

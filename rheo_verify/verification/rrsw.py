@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from rheo_verify.probability.arrays import Array, join, mass, minimum, pick, positive_part, zero_at
 from rheo_verify.probability.chance import Chance
 from rheo_verify.verification import topk
-from rheo_verify.verification.layer import Laws, Outcome, sampled_index
+from rheo_verify.verification.layer import Branches, Laws, Outcome, around, sampled_index
 
 
 def verify(chance: Chance, target: Array, candidates: Sequence[int], laws: Laws) -> Outcome:
@@ -37,7 +37,13 @@ def law(target: Array, candidates: Array, laws: Laws) -> tuple[Array, Array]:
     s = sampled_index(laws)
     if s is None:
         return topk.law(target, candidates, laws)
-    q, before, drawn, after = laws[s], candidates[..., :s], candidates[..., s : s + 1], candidates[..., s + 1 :]
+    others, drawn = around(candidates, s)
+    return branches(target, others, s, drawn, laws[s]).joined(s)
+
+
+def branches(target: Array, others: Array, place: int, drawn: Array, q: Array) -> Branches:
+    """See `layer`."""
+    before, after = others[..., :place], others[..., place:]
     remaining = zero_at(target, before)
     scaled = mass(remaining) * q
     residual = positive_part(remaining - scaled)
@@ -45,11 +51,6 @@ def law(target: Array, candidates: Array, laws: Laws) -> tuple[Array, Array]:
     whole = whole + (whole == 0)
     r_drawn, s_drawn, q_drawn = pick(remaining, drawn), pick(scaled, drawn), pick(q, drawn)
     rejected, impossible = positive_part(s_drawn - r_drawn), q_drawn == 0
-    accept = join(
-        [
-            pick(target, before) * (q_drawn + impossible) * whole,
-            (minimum(r_drawn, s_drawn) + impossible * mass(remaining)) * whole,
-            pick(residual, after) * rejected,
-        ]
-    )
-    return accept, zero_at(residual, after) * rejected
+    kept = [pick(target, before) * (q_drawn + impossible) * whole, pick(residual, after) * rejected]
+    accepted = (minimum(r_drawn, s_drawn) + impossible * mass(remaining)) * whole
+    return Branches(join(kept), accepted, rejected, zero_at(residual, after))

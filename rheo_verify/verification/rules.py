@@ -13,4 +13,5 @@ def layer_rule(name: str) -> LayerRule:
     """The rule called `name`. Raises `InputError` RV106 with the names there are."""
     if name not in RULES:
         raise InputError("RV106", f"rule must be one of {', '.join(RULES)}, not {name!r}")
-    return LayerRule(name, RULES[name].verify, RULES[name].law)
+    rule = RULES[name]
+    return LayerRule(name, rule.verify, rule.law, branches=getattr(rule, "branches", None))

@@ -13,7 +13,7 @@ from rheo_verify.checks.planted import planted
 from rheo_verify.checks.real_layers import check_layers
 from rheo_verify.drafting.design import TreeDesign
 from rheo_verify.drafting.pool import pool_at
-from rheo_verify.drafting.ranks import rank_pools
+from rheo_verify.drafting.ranks import rank_classes, rank_pools
 from rheo_verify.models import rows as rows_of_models
 from rheo_verify.models.model import Model, from_functions
 from rheo_verify.models.rows import DraftRows, RowSettings, draft_rows, ranked_rows, stable_top, target_rows
@@ -67,6 +67,32 @@ def test_against_the_slow_twin(rule: str, m: int, k: int, kept: int) -> None:
         assert float(fast.total_variation[row]) == pytest.approx(distance, abs=1e-13)
     if rule != "topk" or kept <= m:
         assert fast.worst < 1e-14
+
+
+@pytest.mark.parametrize("rule", ["rheo", "rrsw"])
+@pytest.mark.parametrize("temperature", [1.0, 0.3, 0.002])
+def test_outcomes_that_share_work_against_each_by_itself(rule: str, temperature: float) -> None:
+    """`branches` over classes of outcomes against `law` on each, for every lead, pool and number of survivors."""
+    p, drafts = rows(30, temperature, seed=8)
+    p[:3] = torch.nn.functional.one_hot(drafts.tokens[:3, 0], VOCAB)
+    p[3:6] = torch.zeros(3, VOCAB, dtype=torch.float64).scatter_(1, drafts.tokens[3:6], drafts.sampling[3:6])  # p = q
+    known = layer_rule(rule)
+    alone = LayerRule(known.name, known.verify, known.law)
+    for pool in range(1, SUPPORT + 1):
+        for lead in range(pool):
+            for kept in range(1, pool + 1):
+                fast, slow = (check_layers(p, drafts, it, lead=lead, pool=pool, kept=kept) for it in (known, alone))
+                torch.testing.assert_close(fast.acceptance, slow.acceptance, rtol=0, atol=1e-13)
+                torch.testing.assert_close(fast.deviation, slow.deviation, rtol=0, atol=1e-13)
+                torch.testing.assert_close(fast.total_variation, slow.total_variation, rtol=0, atol=1e-13)
+
+
+def test_classes_of_outcomes() -> None:
+    """By hand: S = 5, one lead, K = 3. Rank 1 has the fill 2, every other rank the fill 1."""
+    assert rank_classes(5, 1, 3, 3) == ((((0, 2),), (1,)), (((0, 1),), (2, 3, 4)))
+    assert rank_classes(5, 1, 3, 2) == ((((0,),), (1, 2, 3, 4)),)
+    assert rank_classes(3, 0, 2, 2) == ((((1,),), (0,)), (((0,),), (1, 2)))
+    assert rank_classes(2, 0, 2, 2) == ((((1,), (0,)), (0, 1)),)
 
 
 def test_a_planted_fault_is_measured_as_it_is() -> None:
