@@ -31,19 +31,11 @@ from rheo_verify.verification.layer import in_one_draw
 from rheo_verify.verification.rules import layer_rule
 
 DESIGNS = (("topk", 10, "topk"), ("rheo m=0", 0, "rheo"), ("rheo m=1", 1, "rheo"), ("rheo m=2", 2, "rheo"))
-LARGE_HEAD = {
-    "architectures": ["LlamaForCausalLMEagle3"],
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-    "draft_vocab_size": 32000,
-    "rms_norm_eps": 1e-5,
+HEADS = {
+    "Llama-3.2-1B": {"hidden_size": 2048, "intermediate_size": 8192, "num_attention_heads": 32, "head_dim": 64},
+    "Llama-3.1-8B": {"hidden_size": 4096, "intermediate_size": 14336, "num_attention_heads": 32, "head_dim": 128},
 }
-"""The sizes of a head for Llama-3.1-8B."""
+"""The sizes of heads for these targets."""
 
 
 def once(function: Callable[[], Any], device: torch.device) -> float:
@@ -79,9 +71,11 @@ def layers(device: torch.device, vocab: int, rows: int) -> None:
         print(f"  {name:16} {best / base:6.2f} ×  {rows / best:9,.0f} rows/s, {p.numel() * 8 / best / 1e9:6.1f} GB/s")
 
 
-def large_head(dtype: torch.dtype, device: torch.device) -> Eagle3Head:
+def head_like(target: str, dtype: torch.dtype, device: torch.device) -> Eagle3Head:
     """Random weights; the speed of a head does not depend on them. One row of embeddings stands for all."""
-    config = read_config(LARGE_HEAD, "a large head")
+    rest = {"architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama", "num_hidden_layers": 1}
+    rest |= {"num_key_value_heads": 8, "vocab_size": 128256, "draft_vocab_size": 32000, "rms_norm_eps": 1e-5}
+    config = read_config(HEADS[target] | rest, target)
     generator = torch.Generator(device).manual_seed(0)
     weights = {}
     for key, shape in shapes(config).items():
@@ -90,7 +84,7 @@ def large_head(dtype: torch.dtype, device: torch.device) -> Eagle3Head:
     weights["embed_tokens.weight"] = weights["norm.weight"].expand(config.vocab, -1)
     step = config.vocab // config.draft_vocab
     to_target = torch.arange(0, config.draft_vocab * step, step, device=device)
-    return Eagle3Head(config, weights, to_target, True, "random weights of the size of a head for Llama-3.1-8B")
+    return Eagle3Head(config, weights, to_target, True, f"random weights of the size of a head for {target}")
 
 
 def drafting(name: str, state: HeadState, vocab: int, passes: int, device: torch.device) -> None:
@@ -144,8 +138,8 @@ def main() -> None:
     parser.add_argument("--vocab", type=int, nargs="+", default=[49152, 4096, 256])
     parser.add_argument("--rows", type=int, default=64, help="of a vocabulary of 4,096 and more; else more of them")
     parser.add_argument("--tokens", type=int, default=60)
-    parser.add_argument("--passes", type=int, default=30, help="drafting passes a design; a tenth for the large head")
-    parser.add_argument("--no-large-head", action="store_true", help="leave out the head of 0.4 billion parameters")
+    parser.add_argument("--passes", type=int, default=30, help="drafting passes a design; a tenth for the large heads")
+    parser.add_argument("--no-large-heads", action="store_true", help="leave out the heads of the sizes of Llama's")
     arguments, _ = parser.parse_known_args()
     if (arguments.target is None) != (arguments.head is None):
         parser.error("give --target and --head together")
@@ -161,8 +155,8 @@ def main() -> None:
         runs.append((arguments.target, pair, list(range(5, 69))))
     for name, pair, prompt in runs:
         drafting(name, state_of(pair, prompt), pair.target.vocab, arguments.passes, device)
-    if not arguments.no_large_head:
-        head = large_head(shipped.target.dtype, device)
+    for target in HEADS if not arguments.no_large_heads else ():
+        head = head_like(target, shipped.target.dtype, device)
         state = HeadState(head)
         features = torch.randn(64, 3 * head.config.target_hidden, device=device, dtype=shipped.target.dtype)
         state.extend(features, list(range(64)))

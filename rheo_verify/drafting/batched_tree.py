@@ -126,15 +126,16 @@ class _Drafting:
         columns = self.columns.index_select(0, drawn)
         factors = q.gather(1, columns)
         place = factors.narrow(1, lead, 1)
+        # At temperature 1 a row without mass below the lead has the same factor either way: 0.
+        unsampled = None if temperature == 1 else (drawn[:, None] == support - lead, place.clone())
         if lead:
             last = support - lead - 1
             tail = cumulative.narrow(1, last, 1) if temperature == 1 else q[:, lead:].sum(-1, keepdim=True)
-            proxy = torch.minimum(q.narrow(1, lead - 1, 1), tail if rows.rest is None else tail + rows.rest)
+            torch.minimum(q.narrow(1, lead - 1, 1), tail if rows.rest is None else tail + rows.rest, out=place)
         else:
-            proxy = q.narrow(1, 0, 1) + self.epsilon
-        if temperature != 1:  # at 1 a row without mass below the lead has the same factor either way: 0
-            proxy = torch.where(drawn[:, None] < support - lead, proxy, place)
-        place.copy_(proxy)
+            torch.add(q.narrow(1, 0, 1), self.epsilon, out=place)
+        if unsampled is not None:
+            place.copy_(torch.where(*unsampled, place))
         return rows.ids.gather(1, columns), factors, drawn
 
     def pruned(self) -> Drafted:

@@ -13,6 +13,8 @@ from rheo_verify.probability.sparse import SparseRow
 
 Tensor = Any
 _BLOCK = 8
+_FEW, _LONG = 32, 2**13
+"""Fewer than `_FEW` of fewer than `_LONG` are found fastest by `torch.topk`; a longer row first by its blocks."""
 
 
 @dataclass(frozen=True)
@@ -56,17 +58,22 @@ def first_best(logits: Tensor) -> Tensor:
 def stable_top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The `count` best of each row [n, V], best first, ties by token id: `torch.topk` made stable, and faster.
 
-    A tie may cross the edge; then the rows in which it does are cut by token id. One answer from the device.
+    A tie may cross the edge; then the rows in which it does are cut by token id. One answer from the device, two for a
+    few tokens where some tie.
     """
+    import torch
+
     vocab = values.shape[-1]
     count = min(count, vocab)
     if vocab <= max(512, 4 * count):
         best, ids = values.sort(dim=-1, descending=True, stable=True)
         return best[:, :count], ids[:, :count]
-    rising = _above_the_edge(values, count) if values.device.type == "cpu" else None
-    if rising is not None:
-        best, order = values.gather(-1, rising).sort(dim=-1, descending=True, stable=True)
-        return best, rising.gather(-1, order)
+    if count < _FEW and vocab < _LONG:
+        best, ids = torch.topk(values, count + 1, dim=-1)
+        if bool((best[:, :-1] > best[:, 1:]).all()):
+            return best[:, :-1], ids[:, :-1]
+    elif values.device.type == "cpu" and (found := _with_numpy(values, count)) is not None:
+        return found
     best, ids, crossing = _top(values, count)
     best, ids = _by_id(best, ids)
     if bool(crossing.any()):
@@ -80,19 +87,40 @@ def stable_top(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return best, ids
 
 
-def _above_the_edge(values: Tensor, count: int) -> Tensor | None:
-    """The ids of the `count` best of each row, rising; None where a tie crosses the edge. On a CPU: NumPy's partition.
+def _with_numpy(values: Tensor, count: int) -> tuple[Tensor, Tensor] | None:
+    """`stable_top` on a CPU; None where something is not a number, or ties leave too many to be sorted.
 
-    "Not below" and not "at least": a NaN counts, so that no row has fewer than `count` and the sum tells.
+    What is not below a bound is sorted: of a long row it is the `count`-th best of the maxima of blocks (every G-th
+    value), which few others reach, of a short one the `count`-th best itself.
     """
     import torch
 
     kind = values.dtype if values.dtype in (torch.float32, torch.float64) else torch.float32
     array = values.detach().to(kind).numpy()
     rows, vocab = array.shape
-    edge = np.partition(array, vocab - count, axis=-1)[:, vocab - count, None]
-    places = np.flatnonzero(np.logical_not(array < edge))
-    return torch.from_numpy(places % vocab).view(rows, count) if len(places) == rows * count else None
+    blocks = 1 << max(7, (4 * count - 1).bit_length())
+    if vocab < _LONG or vocab < blocks:
+        among = array
+    else:
+        among = array[:, : vocab - vocab % blocks].reshape(rows, -1, blocks).max(1)
+    last = among.shape[1] - count
+    bound = np.partition(among, last, axis=-1)[:, last, None]
+    places = np.flatnonzero(np.logical_not(array < bound))  # what is not a number counts
+    reached = array.ravel().take(places)
+    if not np.isfinite(reached.sum()):
+        return None
+    if len(places) == rows * count:
+        falling, starts = -reached.reshape(rows, count), np.arange(0, rows * count, count)
+    else:
+        ends = places.searchsorted(np.arange(0, rows * vocab + 1, vocab))
+        starts, lengths = ends[:-1], ends[1:] - ends[:-1]
+        if (widest := int(lengths.max())) > 2 * blocks:
+            return None
+        falling = np.full((rows, widest), np.inf, dtype=array.dtype)
+        falling[np.arange(widest) < lengths[:, None]] = -reached
+    order = falling.argsort(axis=-1, kind="stable")[:, :count] + starts[:, None]
+    best, ids = reached.take(order), places.take(order) % vocab
+    return torch.from_numpy(best).to(values.dtype), torch.from_numpy(ids)
 
 
 def _top(values: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -105,7 +133,7 @@ def _top(values: Tensor, count: int) -> tuple[Tensor, Tensor, Tensor]:
     import torch
 
     rows, vocab = values.shape
-    if count < 32 or vocab < 16 * count:
+    if count < _FEW or vocab < 16 * count:
         best, ids = torch.topk(values, count + 1, dim=-1)
         return best[:, :-1], ids[:, :-1], ~(best[:, -2] > best[:, -1])
     padded = torch.nn.functional.pad(values, (0, -vocab % _BLOCK), value=-torch.inf) if vocab % _BLOCK else values
