@@ -87,6 +87,23 @@ def test_values_of_the_wrong_kind_and_none_and_empty_ones(capsys: pytest.Capture
             assert f"did you mean {some}?" in refused(capsys, *placed(command, action, f"{some}e"))
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_value_is_given_once(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """In any spelling; flags without a value, and those that the help calls repeatable, may stand again."""
+    for action in ACTIONS[command]:
+        if not action.option_strings or action.nargs == 0:
+            continue
+        name, value = name_of(action), str((action.choices or ["1"])[0])  # type: ignore[index]
+        for again in ([name, value], [f"{name}={value}"], [name, "2" if action.choices is None else value]):
+            line = [*placed(command, action, value), *again]
+            if "repeat" in (action.help or ""):
+                assert getattr(parser().parse_args(line), action.dest) == [value, again[-1].rpartition("=")[2]]
+            else:
+                assert f"{name} is given twice, and takes one value; give it once" in refused(capsys, *line)
+    if command == "table1":
+        assert run([command, "--json", "--json"]) == 0
+
+
 def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no command 'enumerat'; did you mean enumerate? See rheo_verify --help" in refused(
         capsys, "enumerat", "--m", "1"

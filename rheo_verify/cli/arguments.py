@@ -98,7 +98,10 @@ class Parser(argparse.ArgumentParser):
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         if action.option_strings or arg_strings:
-            self._given[action.dest] = name = name_of(action)
+            name = name_of(action)
+            if action.nargs != 0 and not _repeatable(action) and self._given.get(action.dest) == name:
+                self.error(f"{name} is given twice, and takes one value; give it once")
+            self._given[action.dest] = name
             empty = action.nargs != argparse.PARSER and any(not value.strip() for value in arg_strings)
             if empty and action.dest not in MAY_BE_EMPTY:
                 self.error(f"{name} needs a value, but an empty one is given")
@@ -126,6 +129,11 @@ class Parser(argparse.ArgumentParser):
     def _print_message(self, message: str, file: Any = None) -> None:
         """Where the help cannot be written, that is an error."""
         (file or sys.stderr).write(message)
+
+
+def _repeatable(action: argparse.Action) -> bool:
+    """Whether every value counts, not only the last one."""
+    return isinstance(action, argparse._AppendAction)
 
 
 def name_of(action: argparse.Action) -> str:
