@@ -22,6 +22,7 @@ from rheo_verify.report import decoders as report
 from rheo_verify.report.text import Style
 from tests.clocks import Clock, ticking
 
+pytestmark = pytest.mark.xdist_group("table")  # made once
 GOLDEN = Path(__file__).parent / "table.json"
 PUBLISHED = [
     "autoregressive",
