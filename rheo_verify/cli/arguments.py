@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NoReturn
 
 from rheo_verify.errors import InputError
 from rheo_verify.report.terminal import NARROW, wrapped
+from rheo_verify.words import meant, shortened
 
 MAY_BE_EMPTY = ("context",)
 """Arguments for which "" is a value: the context before the first token."""
@@ -141,12 +141,6 @@ def name_of(action: argparse.Action) -> str:
     return action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
 
 
-def meant(word: str, known: Iterable[str]) -> str:
-    """``; did you mean enumerate?`` where something is near."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else ""
-
-
 def short(value: str) -> str:
-    """A value in quotes, cut where it is long."""
-    return repr(value if len(value) <= 60 else f"{value[:57]}...")
+    """A value in quotes, without its middle where it is long."""
+    return repr(shortened(value))

@@ -227,7 +227,7 @@ def from_text(written: str) -> Settings:
 
 def _number(key: str, value: str) -> int:
     if not value.isascii() or not value.isdigit() or len(value) > 9:
-        raise InputError("RV109", f"{key}={value} in the replay string is not a number")
+        raise InputError("RV109", f"{key}={value!r} in the replay string is not a number")
     return int(value)
 
 
