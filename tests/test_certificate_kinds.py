@@ -44,7 +44,6 @@ KINDS: dict[str, tuple[Callable[..., Iterator[Any]], Any, Callable[[Any], list[A
     "acceptance": (random_rates, rates_report, rates_lies),
     "check": (lambda number, seed=0: random_paths(number), paths_report, paths_lies),
 }
-pytestmark = pytest.mark.xdist_group("certificates")  # what one process has made, its other tests use
 both = pytest.mark.parametrize("kind", sorted(KINDS))
 MINE = """
 import random

@@ -22,7 +22,6 @@ from rheo_verify.report import decoders as report
 from rheo_verify.report.text import Style
 from tests.clocks import Clock, ticking
 
-pytestmark = pytest.mark.xdist_group("table")  # made once
 GOLDEN = Path(__file__).parent / "table.json"
 PUBLISHED = [
     "autoregressive",
