@@ -189,6 +189,14 @@ def test_the_help_names_every_rate(capsys: pytest.CaptureFixture[str]) -> None:
     assert words >= set(NAMES)
 
 
+def test_the_page_of_flags_without_effect_names_what_is_only_noted() -> None:
+    page = (ROOT / "docs" / "codes" / "RV111.md").read_text()
+    noted = page[page.index("Some pairs") :]
+    assert set(re.findall(r"`(--[\w-]+)[ `]", noted)) == {flag for flag, *_ in NOTED["enumerate"]} | {"--method"}
+    (shown,) = re.findall(r"For example: `(.*); leave one of them out`", page)
+    assert shown in [f"{flag} has no effect with {beside}, {why}" for _, flag, beside, why in PAIRS]
+
+
 PAIRS = [(command or "enumerate", *row) for command, rows in WITHOUT_EFFECT.items() for row in rows]
 VALUES = {
     "--jobs": "2",

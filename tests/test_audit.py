@@ -45,6 +45,15 @@ def test_a_last_line_that_ends_in_the_middle_is_said_and_read_when_it_is_complet
     assert "in the middle" not in capsys.readouterr().out
 
 
+def test_the_same_audit_goes_on_when_the_line_is_complete(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text(lines(5)[:-30])
+    audit = audited(path)
+    assert audit.cut_off > 0
+    path.write_text(lines(5))
+    assert (audited(path, audit).cut_off, audit.lines) == (0, 5)
+
+
 def test_strict_ends_at_a_last_line_that_ends_in_the_middle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, state = tmp_path / "t.jsonl", str(tmp_path / "state")
     path.write_text(lines(5)[:-30])
