@@ -7,6 +7,7 @@ from typing import Any
 
 from rheo_verify.checks.transcripts import KEYS, Audit
 from rheo_verify.checks.verdict import Verdict
+from rheo_verify.report.terminal import wrapped
 from rheo_verify.report.text import Style
 from rheo_verify.words import count, meant, shortened
 
@@ -48,10 +49,8 @@ def to_text(audit: Audit, path: str, style: Style) -> str:
         ]
     if audit.cut_off:
         lines += ["", style.strong("the last line ends in the middle")]
-        lines.append(
-            f"  line {audit.lines + 1:,}, after {count(audit.cut_off, 'byte')}: not audited; when it is complete,"
-        )
-        lines.append("  --state reads on from its beginning")
+        said = f"line {audit.lines + 1:,}, after {count(audit.cut_off, 'byte')}: not audited; "
+        lines += wrapped(f"{said}--state reads on from its beginning when it is complete", style.width, "  ", "  ")
     if audit.broken:
         lines += ["", style.strong(f"{count(audit.broken, 'line')} could not be used")]
         lines += ["  " + fault for fault in audit.faults]
