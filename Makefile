@@ -16,7 +16,7 @@ $(BIN)/.installed: pyproject.toml
 	touch $@
 
 test: setup ## all tests that `pytest` runs: the fast tier, and the README's test line
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-models: setup ## the tests that need torch and transformers
 	$(BIN)/pip install --quiet --editable '.[torch,gguf]'

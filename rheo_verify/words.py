@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -37,3 +39,23 @@ def size(memory: int) -> str:
     units = [(2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")]
     found = next(((unit, name) for unit, name in units if memory and memory % unit == 0), None)
     return count(memory, "byte") if found is None else f"{memory // found[0]:,} {found[1]}"
+
+
+def shortened(words: str, most: int = 60) -> str:
+    """What was given, as a message quotes it: without its middle where it is long.
+
+    >>> shortened("rheo"), shortened("abcdefghijklmnopqrstuvwxyz", 10)
+    ('rheo', 'abcdef…xyz')
+    """
+    end = (most - 1) // 3
+    return words if len(words) <= most else f"{words[: most - 1 - end]}…{words[-end:]}"
+
+
+def meant(word: str, known: Iterable[str]) -> str:
+    """``; did you mean enumerate?`` where something is near.
+
+    >>> meant("draft", ["token", "drafts"])
+    '; did you mean drafts?'
+    """
+    close = difflib.get_close_matches(word[:200], list(known), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -101,16 +102,26 @@ VERIFIERS = (
 """Sound ones and broken ones."""
 
 
-def random_paths(number: int, seed: int = 0) -> Iterator[PathsCertificate]:
-    """Verdicts on one random case each."""
-    dice = random.Random(seed)
+def random_paths(number: int) -> Iterator[PathsCertificate]:
+    """Verdicts on one random case each; who asks for fewer gets the first of them."""
     for index in range(number):
+        if index == len(_MADE):
+            _MADE.append(next(_ENDLESS))
+        yield _MADE[index]
+
+
+def endless_paths() -> Iterator[PathsCertificate]:
+    """The same, made anew."""
+    dice = random.Random(0)
+    for index in itertools.count():
         case = random_case(dice.randint(2, 3), dice.randint(1, 2), dice.randrange(10**6))
         with keeping(1_000) as kept:
             report = check_verifier(VERIFIERS[index % len(VERIFIERS)], arrays="list", case=case)
         yield paths_certificate(report, kept.cases)
 
 
+_MADE: list[PathsCertificate] = []
+_ENDLESS = endless_paths()
 THIRD = ratio(1, 3)
 
 

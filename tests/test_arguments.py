@@ -12,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from rheo_verify.checks.rate_expressions import NAMES
 from rheo_verify.cli.arguments import MAY_BE_EMPTY, name_of
 from rheo_verify.cli.combinations import NOTED, WITHOUT_EFFECT
 from rheo_verify.cli.main import COMMANDS, parser, run
+from rheo_verify.cli.output import one_line
 
 ROOT = Path(__file__).parent.parent
 ACTIONS = {
@@ -87,6 +89,23 @@ def test_values_of_the_wrong_kind_and_none_and_empty_ones(capsys: pytest.Capture
             assert f"did you mean {some}?" in refused(capsys, *placed(command, action, f"{some}e"))
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_value_is_given_once(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """In any spelling; flags without a value, and those that the help calls repeatable, may stand again."""
+    for action in ACTIONS[command]:
+        if not action.option_strings or action.nargs == 0:
+            continue
+        name, value = name_of(action), str((action.choices or ["1"])[0])  # type: ignore[index]
+        for again in ([name, value], [f"{name}={value}"], [name, "2" if action.choices is None else value]):
+            line = [*placed(command, action, value), *again]
+            if "repeat" in (action.help or ""):
+                assert getattr(parser().parse_args(line), action.dest) == [value, again[-1].rpartition("=")[2]]
+            else:
+                assert f"{name} is given twice, and takes one value; give it once" in refused(capsys, *line)
+    if command == "table1":
+        assert run([command, "--json", "--json"]) == 0
+
+
 def test_commands(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no command 'enumerat'; did you mean enumerate? See rheo_verify --help" in refused(
         capsys, "enumerat", "--m", "1"
@@ -110,6 +129,72 @@ def test_values_do_not_break_the_line_nor_fill_the_screen(capsys: pytest.Capture
     assert len(refused(capsys, "enumerate", "--model", "x" * 100_000, code="RV103")) < 3000
     assert len(refused(capsys, "enumerate", "--m", "x" * 100_000)) < 300
     assert len(refused(capsys, "enumerate", "--m", "9" * 4000, code="RV106")) < 3000
+
+
+LONG = "x" * 300
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (("decoders", LONG), "RV106"),
+        (("prove", LONG), "RV705"),
+        (("doctor", "--need", LONG), "RV106"),
+        (("completion", LONG), "RV110"),
+        ((LONG,), "RV110"),
+        (("enumerate", f"--{LONG}"), "RV110"),
+        (("enumerate", "--m", LONG), "RV110"),
+        (("enumerate", "--m", "9" * 300), "RV106"),
+        (("enumerate", "--proxy", LONG), "RV101"),
+        (("enumerate", "--memory-limit", LONG), "RV106"),
+        (("replay", LONG), "RV109"),
+        (("replay", f"vocab={LONG}:class:1"), "RV109"),
+        (("replay", f"{LONG}=1:class:1"), "RV109"),
+        (("search", "--where", LONG), "RV503"),
+        (("acceptance", "--context", LONG), "RV106"),
+    ],
+    ids=lambda it: " ".join(it)[:30] if isinstance(it, tuple) else it,
+)
+def test_what_is_long_is_quoted_without_its_middle(
+    capsys: pytest.CaptureFixture[str], line: tuple[str, ...], code: str
+) -> None:
+    err = refused(capsys, *line, code=code)
+    assert not {"x" * 61, "9" * 61} & {err[at : at + 61] for at in range(len(err))}
+    assert "…" in err
+
+
+def test_paths_are_quoted_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    path = f"/{'d' * 100}/{'e' * 100}.json"
+    assert path in refused(capsys, "enumerate", "--model", path, code="RV103")
+    assert (
+        "the row's own, where it is one of the tokens' laws or of another one's that was given before 'x'"
+        in one_line("the row's own, where it is one of the tokens' laws or of another one's that was given before 'x'")
+    )
+
+
+@pytest.mark.skipif(not Path(os.devnull).is_char_device(), reason="needs a device")
+def test_a_model_that_is_no_file_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "is not JSON" in refused(capsys, "enumerate", "--model", os.devnull, code="RV103")
+
+
+def test_an_address_without_a_port_is_refused_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("distributed")
+    said = "--scheduler 'nohost': an address has a port"
+    assert said in refused(capsys, "enumerate", "--vocab", "3", "--scheduler", "nohost", code="RV802")
+
+
+def test_the_help_names_every_rate(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["search", "--help"]) == 0
+    words = set(re.findall(r"\w+", capsys.readouterr().out))
+    assert words >= set(NAMES)
+
+
+def test_the_page_of_flags_without_effect_names_what_is_only_noted() -> None:
+    page = (ROOT / "docs" / "codes" / "RV111.md").read_text()
+    noted = page[page.index("Some pairs") :]
+    assert set(re.findall(r"`(--[\w-]+)[ `]", noted)) == {flag for flag, *_ in NOTED["enumerate"]} | {"--method"}
+    (shown,) = re.findall(r"For example: `(.*); leave one of them out`", page)
+    assert shown in [f"{flag} has no effect with {beside}, {why}" for _, flag, beside, why in PAIRS]
 
 
 PAIRS = [(command or "enumerate", *row) for command, rows in WITHOUT_EFFECT.items() for row in rows]

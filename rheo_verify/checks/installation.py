@@ -59,7 +59,7 @@ class Installation:
         names = dict.fromkeys(needed)
         for name in names:
             if name not in known:
-                raise InputError("RV106", f"--need {name}: there is no such part; the parts are {', '.join(known)}")
+                raise InputError("RV106", f"--need {name!r}: there is no such part; the parts are {', '.join(known)}")
         return [part for part in self.parts if not part.usable and (part.group == "core" or part.name in names)]
 
 

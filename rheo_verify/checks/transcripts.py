@@ -4,7 +4,8 @@
 
 `logprobs` are the target's natural log-probabilities, under the sampling settings in force, of a stated set of tokens
 that was chosen without looking at `token`; `rest` is the mass of all others (a probability). `drafts`: tokens that the
-drafter ranks first, best first; never what it sampled. `leaf`: no drafted token was tested for this one. Both optional.
+drafter ranks first, best first, none twice; never what it sampled. `leaf`: no drafted token was tested for this one.
+Both optional.
 Reading is a stream in constant memory; the state is small and goes to JSON, so an audit can be resumed at a byte.
 """
 
@@ -15,6 +16,7 @@ import math
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -27,8 +29,10 @@ from rheo_verify.checks.uniformity import Uniformity
 from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError
 from rheo_verify.models.table_file import integer
+from rheo_verify.words import count
 
 KEYS = ("id", "token", "logprobs", "rest", "drafts", "leaf")
+_KNOWN = frozenset(KEYS)
 TOLERANCE = 1e-3
 LONGEST_LINE = 2**24
 _MOST_REPORTED = 20
@@ -38,7 +42,11 @@ BATCH, BATCH_BYTES = 64, 2**20
 
 @dataclass
 class Audit:
-    """The running state: bytes and lines read, broken lines (the first few with their fault), and the tests."""
+    """The running state: bytes and lines read, broken lines (the first few with their fault), and the tests.
+
+    unknown: the first keys that are none of a line's, each with the line where it was first. cut_off: bytes of a last
+    line that ends in the middle; it is left for the next time, and no part of the state.
+    """
 
     level: float = 0.01
     seed: int = 0
@@ -48,6 +56,8 @@ class Audit:
     faults: list[str] = field(default_factory=list)
     process: EProcess = field(default_factory=EProcess)
     by_target: Uniformity = field(default_factory=Uniformity)
+    unknown: dict[str, int] = field(default_factory=dict)
+    cut_off: int = 0
 
     @property
     def verdict(self) -> Verdict:
@@ -78,6 +88,7 @@ class Audit:
             "information": process.information.tolist(),
             "impossible": process.impossible,
             "counts": self.by_target.counts.tolist(),
+            "unknown": self.unknown,
         }
 
     @staticmethod
@@ -101,11 +112,12 @@ class Audit:
             seed, offset, lines, broken = (int(data[key]) for key in ("seed", "offset", "lines", "broken"))
             if not 0 <= offset < 2**63 or min(seed, lines, broken) < 0:
                 raise ValueError("a count that is none")
+            unknown = {str(key): int(line) for key, line in data.get("unknown", {}).items()}
             faults, impossible, level = list(map(str, data["faults"])), data["impossible"], float(data["level"])
             if not 0 < level < 1 or not (impossible is None or type(impossible) is int):
                 raise ValueError("no level, or no place")
-            return Audit(level, seed, offset, lines, broken, faults, process, counts)
-        except (KeyError, TypeError, ValueError, OverflowError):
+            return Audit(level, seed, offset, lines, broken, faults, process, counts, unknown)
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
             message = f"{where}: is not the state of an audit, or is damaged; delete it to begin anew"
             raise InputError("RV607", message) from None
 
@@ -114,8 +126,10 @@ def audit_file(path: str | Path, audit: Audit, *, strict: bool = False, every: i
     """Read on from `audit.offset`, updating `audit`; yields the bytes read now and then, and at the end.
 
     A line that cannot be used is counted and named by its number; with `strict` it ends the audit as `InputError`
-    RV606. A last line without its newline is left for the next time. Raises RV607 if the file is shorter than before.
+    RV606. A last line that ends in the middle is left for the next time, as `cut_off`; with `strict` it is such a line.
+    Raises RV607 if the file is shorter than before.
     """
+    audit.cut_off = 0
     try:
         with open(path, "rb") as file:
             size = file.seek(0, 2) if file.seekable() else _skipped(file, audit.offset)
@@ -143,6 +157,10 @@ def _read(file: BinaryIO, path: str, audit: Audit, strict: bool, every: int) -> 
         while line := file.readline(LONGEST_LINE):
             size, whole = len(line), line.endswith(b"\n")
             if not whole and size < LONGEST_LINE and not _parses(line):
+                audit.cut_off = size
+                if strict:
+                    place = f"{path}: line {audit.lines + len(batch.lines) + 1}"
+                    raise InputError("RV606", f"{place}: ends in the middle, after {count(size, 'byte')}")
                 return
             while not whole and len(line) >= LONGEST_LINE:
                 rest = file.readline(LONGEST_LINE)
@@ -164,18 +182,22 @@ class _Batch:
     def __init__(self, audit: Audit) -> None:
         self.audit = audit
         self.lines: list[Seen | str | None] = []
+        self.unknown: dict[str, int] = {}
         self.size = 0
 
     def add(self, line: bytes, size: int, path: str, strict: bool) -> None:
         """Read a line of `size` bytes; with `strict` one that cannot be used is raised, and not counted."""
         seen: Seen | str | None = None
+        number, unknown = self.audit.lines + len(self.lines) + 1, list[str]()
         try:
             if line.strip():
-                seen = read_line(line, f"{path}: line {self.audit.lines + len(self.lines) + 1}")
+                seen = read_line(line, f"{path}: line {number}", unknown)
         except InputError as error:
             if strict:
                 raise
             seen = error.message
+        for key in unknown:
+            self.unknown.setdefault(key, number)
         self.lines.append(seen)
         self.size += size
 
@@ -197,10 +219,11 @@ class _Batch:
             "by_target": by_target,
             "broken": audit.broken + len(faults),
             "faults": audit.faults + faults[: max(0, _MOST_REPORTED - len(audit.faults))],
+            "unknown": dict(islice((audit.unknown | {**self.unknown, **audit.unknown}).items(), _MOST_REPORTED)),
             "lines": audit.lines + len(lines),
             "offset": audit.offset + self.size,
         }
-        self.lines, self.size = [], 0  # first: what is lost here is read again from `offset`
+        self.lines, self.unknown, self.size = [], {}, 0  # first: what is lost here is read again from `offset`
         vars(audit).update(after)
 
 
@@ -212,8 +235,11 @@ def _parses(line: bytes) -> bool:
     return True
 
 
-def read_line(line: bytes, where: str) -> Seen:
-    """One line as an observation over its stated tokens and "the rest". Raises `InputError` RV606 with the place."""
+def read_line(line: bytes, where: str, unknown: list[str] | None = None) -> Seen:
+    """One line as an observation over its stated tokens and "the rest". Raises `InputError` RV606 with the place.
+
+    unknown: gets the keys that no line has; they are not read.
+    """
     if len(line) >= LONGEST_LINE:
         raise InputError("RV606", f"{where}: is longer than {LONGEST_LINE // 2**20} MB")
     try:
@@ -228,6 +254,8 @@ def read_line(line: bytes, where: str) -> Seen:
         raise InputError("RV606", f"{where}: {error}") from None
     if not isinstance(data, dict):
         raise InputError("RV606", f"{where}: is not an object")
+    if unknown is not None and not data.keys() <= _KNOWN:
+        unknown += (key for key in data if key not in _KNOWN)
     for key in ("token", "logprobs"):
         if key not in data:
             raise InputError("RV606", f"{where}: the key {key!r} is missing")
@@ -255,6 +283,8 @@ def read_line(line: bytes, where: str) -> Seen:
         raise InputError("RV606", f"{where}: leaf must be true or false")
     if not {*map(type, drafts or ())} <= {int}:
         raise InputError("RV606", f"{where}: drafts must be whole numbers, the ids of tokens")
+    if len({*(drafts or ())}) < len(drafts or ()):
+        raise InputError("RV606", f"{where}: drafts name a token twice")
     known = None if drafts is None else tuple(places[it] for it in drafts if it in places)
     return Seen(p / whole, places.get(_token(data["token"], where), len(tokens)), known, None, leaf)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NoReturn
 
 from rheo_verify.errors import InputError
 from rheo_verify.report.terminal import NARROW, wrapped
+from rheo_verify.words import meant, shortened
 
 MAY_BE_EMPTY = ("context",)
 """Arguments for which "" is a value: the context before the first token."""
@@ -98,7 +98,10 @@ class Parser(argparse.ArgumentParser):
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         if action.option_strings or arg_strings:
-            self._given[action.dest] = name = name_of(action)
+            name = name_of(action)
+            if action.nargs != 0 and not _repeatable(action) and self._given.get(action.dest) == name:
+                self.error(f"{name} is given twice, and takes one value; give it once")
+            self._given[action.dest] = name
             empty = action.nargs != argparse.PARSER and any(not value.strip() for value in arg_strings)
             if empty and action.dest not in MAY_BE_EMPTY:
                 self.error(f"{name} needs a value, but an empty one is given")
@@ -128,17 +131,16 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stderr).write(message)
 
 
+def _repeatable(action: argparse.Action) -> bool:
+    """Whether every value counts, not only the last one."""
+    return isinstance(action, argparse._AppendAction)
+
+
 def name_of(action: argparse.Action) -> str:
     """``--m``, or ``FILE`` of an argument without a flag."""
     return action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
 
 
-def meant(word: str, known: Iterable[str]) -> str:
-    """``; did you mean enumerate?`` where something is near."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]}?" if close else ""
-
-
 def short(value: str) -> str:
-    """A value in quotes, cut where it is long."""
-    return repr(value if len(value) <= 60 else f"{value[:57]}...")
+    """A value in quotes, without its middle where it is long."""
+    return repr(shortened(value))

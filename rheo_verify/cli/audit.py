@@ -13,6 +13,7 @@ from typing import Any
 from rheo_verify.cli.progress import ProgressBar
 from rheo_verify.cli.settings import add_time_limit, limits_from
 from rheo_verify.errors import InputError, LimitReached
+from rheo_verify.words import count
 
 EXAMPLES = """one line a token (docs/reference/transcripts.md):
   {"id": "r1", "token": 17, "logprobs": {"17": -0.51, "4": -1.6}, "rest": 0.197, "drafts": [17, 4], "leaf": false}
@@ -89,7 +90,10 @@ def run(args: argparse.Namespace) -> int:
         if state is not None:
             _write(state, json.dumps(audit.to_data()))
     if not audit.process.tokens and stopped is None:
-        why = audit.faults[0].removeprefix(f"{args.file}: ") if audit.faults else "it has none"
+        cut = f"line {audit.lines + 1} ends in the middle, after {count(audit.cut_off, 'byte')}"
+        why = (
+            audit.faults[0].removeprefix(f"{args.file}: ") if audit.faults else cut if audit.cut_off else "it has none"
+        )
         raise InputError("RV606", f"{args.file}: not one line can be used ({why})")
     sys.stdout.write(
         report.to_json(audit, args.file) if args.json else report.to_text(audit, args.file, stdout_style())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
+from rheo_verify.cli.files import cannot_write, open_output
 from rheo_verify.cli.messages import note
 from rheo_verify.errors import InputError
 
@@ -34,9 +34,10 @@ def write(path: str, to_json: Callable[[], str], to_rocq: Callable[[], str], sco
     """
     written = to_json() if path.endswith(".json") else to_rocq()
     try:
-        Path(path).write_text(written, "utf-8")
+        with open_output(path) as file:
+            file.write(written)
     except OSError as error:
-        raise InputError("RV703", f"--certificate {path}: cannot be written ({error.strerror or error})") from None
+        raise cannot_write("--certificate", path, error, "RV703") from None
     how = f"coqc {path}" if path.endswith(".v") else f"python {_checker()} {path}"
     note(f"certificate{scope} written; recheck it with: {how}")
 

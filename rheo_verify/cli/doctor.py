@@ -28,7 +28,9 @@ def add(subparsers: Any) -> None:
         "each is for, and how to get what is missing.",
         epilog=EXAMPLES,
     )
-    parser.add_argument("--need", metavar="PART", action="append", default=[], help="exit with 3 if it is missing")
+    parser.add_argument(
+        "--need", metavar="PART", action="append", default=[], help="exit with 3 if it is missing; may be repeated"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 

@@ -15,7 +15,7 @@ import rheo_verify
 from rheo_verify.cli import messages
 from rheo_verify.cli.arguments import Parser
 from rheo_verify.cli.combinations import check_combinations
-from rheo_verify.cli.files import check_distinct, write_unfinished
+from rheo_verify.cli.files import check_distinct, check_state, let_go, write_unfinished
 from rheo_verify.cli.messages import add_message_arguments
 from rheo_verify.cli.output import Output, one_line, steady_output, terminal_width
 from rheo_verify.errors import LimitReached, RheoVerifyError
@@ -95,7 +95,10 @@ def run(argv: Sequence[str] | None = None) -> int:
             print("rheo_verify: RV122: the output cannot be written: stdout is closed", file=sys.stderr)
         return 2
     with steady_output() as out:
-        code = _run(sys.argv[1:] if argv is None else list(argv), out)
+        try:
+            code = _run(sys.argv[1:] if argv is None else list(argv), out)
+        finally:
+            let_go()
         messages.end(code)
         return code
 
@@ -116,6 +119,7 @@ def _run(given: Sequence[str], out: Output) -> int:
         messages.begin(args.command)
         check_combinations(args)
         check_distinct(args)
+        check_state(args)
         code: int = args.run(args)
         sys.stdout.flush()
         return code

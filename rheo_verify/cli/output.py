@@ -10,9 +10,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from rheo_verify.report.terminal import COLOUR, wrapped
+from rheo_verify.words import shortened
 
 LONGEST = 2000
 """Characters of a message."""
+_QUOTED = re.compile(r"""(?<!\w)(['"])([^/\n]{61,}?)\1(?!\w)""")
+"""What a message quotes of its input: an apostrophe inside a word opens no quotation, and a path, which is not cut, has
+a slash."""
+_DIGITS = re.compile(r"(?<![\w./-])-?\d{61,}(?![\w./])")
 _MARGIN = re.compile(r"[ │├└─•]*")
 
 
@@ -71,7 +76,11 @@ def one_line(words: str) -> str:
 
     >>> one_line("no file 'a\\nb'\\033[2J")
     "no file 'a\\\\nb'\\\\x1b[2J"
+    >>> one_line(f"there is no claim '{'x' * 99}'")
+    "there is no claim 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxxxxxxxxxxxx'"
     """
+    words = _QUOTED.sub(lambda found: f"{found[1]}{shortened(found[2])}{found[1]}", words)
+    words = _DIGITS.sub(lambda found: shortened(found[0]), words)
     if len(words) > LONGEST:
         words = f"{words[: LONGEST // 2]} … {words[-LONGEST // 2 :]}"
     return "".join(it if it.isprintable() else ascii(it)[1:-1] for it in words)

@@ -16,7 +16,8 @@ EPILOG = """examples:
   rheo_verify search --where "optimal - rheo >= 1/3" --largest "optimal - rheo" --json
   rheo_verify search --where "rrsw > rheo" --denominator 16 --state search.json --time-limit 60
 
-rates:      rheo  rrsw  topk  optimal  bound  single (one sampled draft token)  top1 (one top-1 draft token)
+rates:      rheo  rrsw  topk  optimal  bound  single (one sampled draft token)  top1 (one top-1 draft token);
+            also written top_k (topk) and upper_bound (bound)
 question:   comparisons of sums of rates, with and, or, not and parentheses: "optimal - rheo >= 1/3 and rrsw < rheo"
 exit codes: 0 no such pair in the whole scope; 1 a pair was found; 2 bad input; 3 stopped before the end, none found;
             4 internal error

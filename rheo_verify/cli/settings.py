@@ -193,9 +193,11 @@ def from_arguments(args: argparse.Namespace) -> Settings:
     given = {key: getattr(args, key) for key in DEFAULTS if getattr(args, key, None) is not None}
     if "model" in given and ("vocab" in given or "seed" in given):
         raise InputError("RV106", "--model and --vocab/--seed exclude each other: give one of them")
-    if "model" in given and _can_be_read_once(given["model"]):
+    once = "model" in given and _can_be_read_once(given["model"])
+    found = _build({**DEFAULTS, **given})
+    if once:
         note(f"{given['model']} is no file that can be read again: to replay what follows, save the model in one")
-    return _build({**DEFAULTS, **given})
+    return found
 
 
 def _can_be_read_once(name: str) -> bool:
@@ -225,7 +227,7 @@ def from_text(written: str) -> Settings:
 
 def _number(key: str, value: str) -> int:
     if not value.isascii() or not value.isdigit() or len(value) > 9:
-        raise InputError("RV109", f"{key}={value} in the replay string is not a number")
+        raise InputError("RV109", f"{key}={value!r} in the replay string is not a number")
     return int(value)
 
 

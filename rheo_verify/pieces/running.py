@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
@@ -178,6 +179,10 @@ def _dask(workers: Workers) -> Iterator[_Executors]:
         distributed: Any = importlib.import_module("distributed")
     except ImportError:
         raise not_installed("distributed", "dask", "--backend dask") from None
+    if not re.search(
+        r":\d+/?$|^inproc:", workers.scheduler or ""
+    ):  # told here: a client that cannot begin hangs at its end
+        raise InputError("RV802", f"--scheduler {workers.scheduler!r}: an address has a port, as in tcp://host:8786")
     try:
         client = distributed.Client(workers.scheduler, timeout="10s", set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rheo_verify.errors import InputError
+from rheo_verify.words import shortened
 
 if TYPE_CHECKING:
     Rational: TypeAlias = Fraction
@@ -106,5 +107,4 @@ def total(values: Iterable[Rational]) -> Rational:
 
 
 def _short(value: Any) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 40 else shown[:37] + "..."
+    return shortened(repr(value), 40)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rheo_verify.checks.transcripts import Audit
+from rheo_verify.checks.transcripts import KEYS, Audit
 from rheo_verify.checks.verdict import Verdict
+from rheo_verify.report.terminal import wrapped
 from rheo_verify.report.text import Style
-from rheo_verify.words import count
+from rheo_verify.words import count, meant, shortened
 
 
 def to_text(audit: Audit, path: str, style: Style) -> str:
@@ -40,6 +41,16 @@ def to_text(audit: Audit, path: str, style: Style) -> str:
             f"from {power.weight:.0%} on (total variation {power.total_variation:.3f})" if seen else "not even in full"
         )
         lines.append(f"  {power.tilt:28} {words}")
+    if audit.unknown:
+        lines += ["", style.strong("keys that are not read")]
+        lines += [
+            f"  {shortened(repr(key), 40)}, from line {line:,} on{meant(key, KEYS)}"
+            for key, line in audit.unknown.items()
+        ]
+    if audit.cut_off:
+        lines += ["", style.strong("the last line ends in the middle")]
+        said = f"line {audit.lines + 1:,}, after {count(audit.cut_off, 'byte')}: not audited; "
+        lines += wrapped(f"{said}--state reads on from its beginning when it is complete", style.width, "  ", "  ")
     if audit.broken:
         lines += ["", style.strong(f"{count(audit.broken, 'line')} could not be used")]
         lines += ["  " + fault for fault in audit.faults]
@@ -58,6 +69,8 @@ def to_json(audit: Audit, path: str) -> str:
         "lines": audit.lines,
         "broken": audit.broken,
         "faults": audit.faults,
+        "unknown_keys": audit.unknown,
+        "cut_off": audit.cut_off,
         "level": audit.level,
         "found_at": audit.found_at,
         "e_process_p": process.p_value,

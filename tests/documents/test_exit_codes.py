@@ -46,7 +46,7 @@ RUNS = {
         "search --where rheo",
         "search --where rheo>2 --time-limit 0",
     ),
-    "decoders": ("decoders --vocab 2", "decoders", "decoders --levels 99", "decoders --time-limit 1e-9"),
+    "decoders": ("decoders --vocab 2", "decoders --vocab 3", "decoders --levels 99", "decoders --time-limit 1e-9"),
     "decoders NAME": ("decoders sequoia", "decoders lenient", "decoders nobody", "decoders sequoia --time-limit 1e-9"),
     "check": (
         CHECK.format("sound"),

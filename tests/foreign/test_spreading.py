@@ -28,12 +28,12 @@ def verify(target, draft, tokens):
 LATE = SOUND.replace("weights=residual", "weights=residual if len(residual) < 3 else target[place]")
 """Wrong from three tokens on: many cases hold before the first that fails."""
 REFUSED = SOUND.replace("random.random()", "random.vonmisesvariate(0, 1)")
-ARGUMENTS = ("--arrays", "list", "--scope", "denominator=3,random=12", "--json")
+ARGUMENTS = ("--arrays", "list", "--scope", "denominator=2,drafts=1,random=6", "--json")
 
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spreading, "CASES_A_PIECE", 20)
+    monkeypatch.setattr(spreading, "CASES_A_PIECE", 6)
 
 
 def answer(capsys: pytest.CaptureFixture[str], code: str, folder: Path, *more: str) -> tuple[int, str, str]:

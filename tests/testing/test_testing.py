@@ -186,11 +186,10 @@ def test_the_plugin_lists_replays_and_saves_every_way_in(project: Path) -> None:
         assert re.search(r"path \S+", again.stdout)
     saved = re.findall(r"^  saved: (.*)$", summary, re.MULTILINE)
     assert len(saved) == len(BROKEN) - 1  # a local function cannot be imported
-    for file, title in zip(saved, titles, strict=False):
-        alone = pytest_run(project, file)
-        assert "1 failed" in alone.stdout, alone.stdout + alone.stderr
-        assert title in alone.stdout
-        assert "this one case" in alone.stdout
+    alone = pytest_run(project, *saved)
+    assert f"{len(saved)} failed" in alone.stdout, alone.stdout + alone.stderr
+    assert all(title in alone.stdout for title in titles[: len(saved)])
+    assert alone.stdout.count("this one case") >= len(saved)
 
 
 def test_a_replay_is_for_its_own_code(project: Path) -> None:
