@@ -50,6 +50,8 @@ class Answering:
         """One run of `call`, with random variables of its own. Raises `Refused` even where the code caught it."""
         outer, self._noise = self._noise, Noise(chance)
         noise = self._noise
+        if self.joined and self._alive:
+            noise.shared = self._alive[-1].shared
         if not self.joined and outer is None:
             for ended in self._alive:
                 ended.chance = _OVER
@@ -94,8 +96,9 @@ def answering(function: Any = None) -> Iterator[Answering]:
 
             stand_in = numpy_random.install(patches, open_door.current)
         if "torch" in sys.modules:
-            from rheo_verify.foreign import torch_random
+            from rheo_verify.foreign import torch_eager, torch_random
 
+            torch_eager.install(patches, open_door.current)
             open_door.mode = torch_random.mode(open_door.current)
         if function is not None:
             patches.captured_in(function, stand_in)
