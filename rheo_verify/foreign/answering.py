@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rheo_verify.foreign import python_random
+from rheo_verify.foreign.interrupts import stop_if_pressed, watching
 from rheo_verify.foreign.noise import Noise, Over
 from rheo_verify.foreign.patching import Patches
 from rheo_verify.foreign.refusal import Refused
@@ -74,6 +75,7 @@ class Answering:
             noise.draws.clear()  # they name the noise in turn: without them it is freed at once
             self.dtypes |= noise.dtypes
             self.warnings.update(noise.warnings)
+        stop_if_pressed()
         if noise.failure is not None:
             raise noise.failure
         return result
@@ -102,7 +104,8 @@ def answering(function: Any = None) -> Iterator[Answering]:
             open_door.mode = torch_random.mode(open_door.current)
         if function is not None:
             patches.captured_in(function, stand_in)
-        yield open_door
+        with watching():
+            yield open_door
     finally:
         patches.undo()
         if frozen:

@@ -18,7 +18,9 @@ from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, at_once, read_t
 from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.checking import raised_always, settings_of
 from rheo_verify.foreign.coins import Outcome, drafts_of, one_point
+from rheo_verify.foreign.interrupts import watching
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
+from rheo_verify.foreign.memory import check_memory
 from rheo_verify.foreign.progress import followed
 from rheo_verify.foreign.refusal import let_pass, raised
 from rheo_verify.foreign.reports import THRESHOLDS, CheckReport, Finding
@@ -69,6 +71,7 @@ class Strata:
         return by_corners(evaluate, coins, self.cells, self.most, enough, dtype)
 
 
+@watching()
 def check_strata(
     code: Callable[..., Any],
     *,
@@ -115,7 +118,9 @@ def check_strata(
     for each in cases:
         try:
             answer = judge(each)
-        except LimitReached:
+        except LimitReached as limit:
+            if limit.code == "RV204":
+                raise
             late = True
             break
         done, runs, worst = done + 1, runs + answer.evaluations, max(worst, answer.bound)
@@ -219,6 +224,7 @@ def evaluator(
     def batch(points: Sequence[Point]) -> list[Outcome]:
         if time.monotonic() > until:
             raise LimitReached("RV201", "the time limit was reached")
+        check_memory()
         given = [maker.repeated(array, len(points)) for array in (target, draft, drafted)]
         try:
             rows = _rows(at_once(code(*given, maker.numbers(points))), len(points))

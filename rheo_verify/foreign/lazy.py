@@ -326,7 +326,7 @@ class Lazy:
     def _elementwise(self, other: Any, name: str) -> Any:
         """An operation with a NumPy array or a torch tensor of several elements: this number as one of them first."""
         if hasattr(other, "detach"):
-            from rheo_verify.foreign.torch_tensors import from_numbers
+            from rheo_verify.foreign.torch_moves import from_numbers
 
             return getattr(from_numbers(self.noise, self, other.dtype), name)(other)
         if hasattr(other, "__array_ufunc__"):

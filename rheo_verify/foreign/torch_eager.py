@@ -1,7 +1,7 @@
 """Compiled torch code runs as it is written while its random calls are answered: nobody could see into it otherwise.
 
-`torch.compile` has a switch for that. A function under `torch.jit.script` keeps its Python source; other `torch.jit` code
-runs as it is, and is refused where it draws or meets a random number.
+`torch.compile` has a switch for that. A function under `torch.jit.script` keeps its Python source; other `torch.jit`
+code runs as it is, and is refused where it draws or meets a random number.
 """
 
 from __future__ import annotations

@@ -11,16 +11,8 @@ import torch
 from rheo_verify.foreign import lazy_arrays
 from rheo_verify.foreign.lazy_arrays import along, extreme, order
 from rheo_verify.foreign.torch_memory import LazyTensor, as_plain, write
-from rheo_verify.foreign.torch_tensors import (
-    HANDLERS,
-    dtype_of,
-    move,
-    noise_of,
-    objects_of,
-    view,
-    wrap,
-    writes,
-)
+from rheo_verify.foreign.torch_moves import dtype_of, move, noise_of, objects_of, view, wrap
+from rheo_verify.foreign.torch_tensors import HANDLERS, writes
 
 _HINT = "compare the random numbers with sorted numbers instead"
 

@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch.overrides import TorchFunctionMode
 
-from rheo_verify.foreign import torch_memory, torch_orders, torch_tensors
+from rheo_verify.foreign import torch_memory, torch_moves, torch_orders, torch_tensors
 from rheo_verify.foreign.forms import exact_float, exact_row
 from rheo_verify.foreign.lazy import Lazy
 from rheo_verify.foreign.lazy_arrays import LazyArray, lazies
@@ -111,7 +111,7 @@ def _multinomial(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
         rows = [row(weights[i]) for i in range(len(weights))]
     else:
         rows = [row(weights) if known is None else exact_row(values)]
-    noise.dtypes.add(torch_tensors.DTYPE_NAMES[weights.dtype])
+    noise.dtypes.add(torch_moves.DTYPE_NAMES[weights.dtype])
     if count == 1 or not replacement:
         shape = (tuple(shape), "race")
         variables = noise.draw(key, ("multinomial", *shape), lambda: [[noise.fresh() for _ in r] for r in rows])
@@ -175,7 +175,7 @@ def _bernoulli(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
         chances = 0.5
     chances = torch.as_tensor(chances).detach().clone()
     real = func(*args, **kwargs)
-    noise.dtypes.add(torch_tensors.DTYPE_NAMES[chances.dtype])
+    noise.dtypes.add(torch_moves.DTYPE_NAMES[chances.dtype])
     odds = [exact_float(x) for x in chances.expand(real.shape).flatten().tolist()]
     pairs = iter(odds)
 
@@ -198,7 +198,7 @@ def _gumbel_softmax(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
         noise.refuse_call("gumbel_softmax of a temperature that is not positive", "use tau > 0")
     dim = _argument(args, kwargs, 4, "dim", -1)
     moved = logits.detach().movedim(dim, -1)
-    noise.dtypes.add(torch_tensors.DTYPE_NAMES[logits.dtype])
+    noise.dtypes.add(torch_moves.DTYPE_NAMES[logits.dtype])
     rows = [row(torch.softmax(r.double(), -1)) for r in moved.reshape(-1, moved.shape[-1])]
     variables = noise.draw(
         key, ("gumbel_softmax", tuple(real.shape)), lambda: [[noise.fresh() for _ in r] for r in rows]
@@ -224,10 +224,10 @@ def _tensor(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     data = args[0] if args else kwargs.get("data")
     if isinstance(data, torch_memory.LazyTensor):
         return torch_tensors.answer(func, args, kwargs)
-    if any(isinstance(x, Lazy) for x in torch_tensors._flatten(data)):
-        return torch_tensors.from_numbers(noise, data, kwargs.get("dtype"))
+    if any(isinstance(x, Lazy) for x in torch_moves.flatten(data)):
+        return torch_moves.from_numbers(noise, data, kwargs.get("dtype"))
     if isinstance(data, LazyArray):
-        return torch_tensors.from_numbers(noise, data.tolist(), kwargs.get("dtype"))
+        return torch_moves.from_numbers(noise, data.tolist(), kwargs.get("dtype"))
     return func(*args, **kwargs)
 
 
@@ -242,7 +242,7 @@ def _plain(args: Any) -> Any:
 def _float_only(noise: Noise, tensor: torch.Tensor, name: str) -> None:
     if tensor.is_complex():
         noise.refuse_call(f"{name} of a complex dtype", "use a real one")
-    noise.dtypes.add(torch_tensors.DTYPE_NAMES[tensor.dtype])
+    noise.dtypes.add(torch_moves.DTYPE_NAMES[tensor.dtype])
 
 
 _ANSWERS: dict[Any, Callable[[Noise, Any, Any, Any], Any]] = {

@@ -28,9 +28,7 @@ from rheo_verify.foreign.torch_memory import (
     take_up,
     write,
 )
-
-DTYPE_NAMES = {value: str(value)[6:] for value in vars(torch).values() if isinstance(value, torch.dtype)}
-_HINT = "compare the random numbers (<, argmax, searchsorted, …) instead"
+from rheo_verify.foreign.torch_moves import DTYPE_NAMES, HINT, dtype_of, flatten, move, noise_of, objects_of, view, wrap
 
 
 def answer(func: Any, args: Any, kwargs: Any) -> Any:
@@ -48,12 +46,12 @@ def answer(func: Any, args: Any, kwargs: Any) -> Any:
         return _into(func, args, kwargs)
     handler = HANDLERS.get(name)
     if handler is None or any(type(value) is LazyTensor and value.memory is not None for value in args):
-        tensors = [value for value in _flatten((args, kwargs)) if isinstance(value, LazyTensor)]
+        tensors = [value for value in flatten((args, kwargs)) if isinstance(value, LazyTensor)]
         if not any(is_random(each.elements) for each in tensors) and not holds_lazy((args, kwargs)):
             return _settled(name, func, args, kwargs, tensors)
     if handler is not None:
         return handler(name, func, args, kwargs)
-    return noise_of(args, kwargs).refuse(f"torch {name}", _HINT)
+    return noise_of(args, kwargs).refuse(f"torch {name}", HINT)
 
 
 def shared_call(noise: Noise, func: Any, args: Any, kwargs: Any, handler: Any) -> Any:
@@ -62,7 +60,7 @@ def shared_call(noise: Noise, func: Any, args: Any, kwargs: Any, handler: Any) -
     name = func.__name__
     if handler is not None:
         result = handler(noise, func, args, kwargs)
-    elif any(isinstance(value, LazyTensor) for value in _flatten((args, kwargs))):
+    elif any(isinstance(value, LazyTensor) for value in flatten((args, kwargs))):
         result = answer(func, args, kwargs)
     else:
         result = func(*args, **kwargs)
@@ -79,7 +77,7 @@ def writes(name: str) -> bool:
 
 def holds_lazy(value: Any) -> bool:
     """Whether a `Lazy` is among the arguments as such."""
-    return any(isinstance(each, Lazy) for each in _flatten(value))
+    return any(isinstance(each, Lazy) for each in flatten(value))
 
 
 def _settled(name: str, func: Any, args: Any, kwargs: Any, tensors: list[LazyTensor]) -> Any:
@@ -112,41 +110,6 @@ def _into(func: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(result, LazyTensor):
         return write(noise, out, result.elements)
     return out.copy_(result)
-
-
-def noise_of(*values: Any) -> Noise:
-    """The noise of the first random value among the arguments."""
-    for value in values:
-        if isinstance(value, (LazyTensor, Lazy)):
-            return value.noise
-        if isinstance(value, (tuple, list, dict)):
-            try:
-                return noise_of(*(value.values() if isinstance(value, dict) else value))
-            except LookupError:
-                continue
-    raise LookupError
-
-
-def objects_of(value: Any) -> Any:
-    """An argument as an object array (or a plain number)."""
-    if isinstance(value, LazyTensor):
-        return value.elements
-    if isinstance(value, torch.Tensor):
-        return np.asarray(value.detach().tolist(), dtype=object)
-    return value
-
-
-def dtype_of(*values: Any) -> torch.dtype:
-    """The dtype of a result, by torch\'s own promotion."""
-    return torch.result_type(as_plain(values[0]), as_plain(values[1])) if len(values) > 1 else as_plain(values[0]).dtype
-
-
-def wrap(noise: Noise, array: Any, dtype: torch.dtype) -> torch.Tensor:
-    """A tensor from an object array: an ordinary one when nothing in it is random."""
-    array = np.asarray(array, dtype=object)
-    if not any(isinstance(entry, Lazy) for entry in array.flat):
-        return torch.tensor(array.tolist(), dtype=dtype).reshape(array.shape)
-    return become_lazy(noise, torch.empty(array.shape, dtype=dtype if dtype.is_floating_point else None), array)
 
 
 def _binary(symbol: Callable[[Any, Any], Any], swap: bool = False) -> Callable[..., Any]:
@@ -205,66 +168,6 @@ def _unary(method: Callable[[Any], Any]) -> Callable[..., Any]:
         return wrap(tensor.noise, result, as_plain(tensor).dtype)
 
     return handler
-
-
-def move(func: Any, args: Any, kwargs: Any, everything: bool = False) -> Any:
-    """Run a function that only moves elements on their positions, and move the elements alike."""
-    noise = noise_of(args, kwargs)
-    pool: list[Any] = []
-    dtype = next(as_plain(x).dtype for x in _flatten((args, kwargs)) if isinstance(x, LazyTensor))
-
-    def positions(value: Any) -> Any:
-        if isinstance(value, LazyTensor) or (everything and isinstance(value, torch.Tensor)):
-            start = len(pool)
-            shape = tuple(as_plain(value).shape)
-            pool.extend(np.asarray(objects_of(value), dtype=object).ravel().tolist())
-            return torch.arange(start, len(pool)).reshape(shape)
-        if isinstance(value, (list, tuple)) and any(isinstance(x, torch.Tensor) for x in value):
-            return type(value)(positions(x) for x in value)
-        return value
-
-    placed = [positions(value) for value in args]
-    named = {name: positions(value) for name, value in kwargs.items()}
-    result = func(*placed, **named)
-
-    def filled(value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            flat = np.empty(len(pool), dtype=object)
-            flat[:] = pool
-            return wrap(noise, flat[value.numpy()], dtype)
-        return type(value)(filled(x) for x in value) if isinstance(value, (list, tuple)) else value
-
-    return filled(result)
-
-
-def view(func: Any, args: Any, kwargs: Any) -> Any:
-    """Run a function that may give a view of its first argument: the result shares its memory if torch's does."""
-    tensor = args[0] if args else None
-    if not isinstance(tensor, LazyTensor):
-        return move(func, args, kwargs)
-    plain = as_plain(tensor)
-    real = func(plain, *map(as_plain, args[1:]), **kwargs)
-    parts = real if isinstance(real, (tuple, list)) else (real,)
-    place = plain.untyped_storage().data_ptr()
-    if any(part.untyped_storage().data_ptr() != place and part.numel() for part in parts):
-        return move(func, args, kwargs)
-    if any(part.dtype != plain.dtype for part in parts):
-        return tensor.noise.refuse(f"torch {func.__name__} as another dtype", _HINT)
-    if real is plain:
-        return tensor
-    memory = memory_of(tensor)
-    lent = [lend(tensor.noise, part, memory) for part in parts]
-    return type(real)(lent) if isinstance(real, (tuple, list)) else lent[0]
-
-
-def _flatten(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from _flatten(inner)
-    elif isinstance(value, dict):
-        yield from _flatten(list(value.values()))
-    else:
-        yield value
 
 
 def _moving(name: str, func: Any, args: Any, kwargs: Any) -> Any:
@@ -327,7 +230,7 @@ def _item(name: str, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _getitem(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     if not isinstance(args[0], LazyTensor):
-        return noise_of(args).refuse("an index that is random", _HINT)
+        return noise_of(args).refuse("an index that is random", HINT)
     return view(func, args, kwargs)
 
 
@@ -370,17 +273,6 @@ def _array(name: str, func: Any, args: Any, kwargs: Any) -> Any:
 
 def _tensor(name: str, func: Any, args: Any, kwargs: Any) -> Any:
     return _same("clone", torch.clone, args[:1], {})
-
-
-def from_numbers(noise: Noise, data: Any, dtype: torch.dtype | None = None) -> torch.Tensor:
-    """`torch.tensor` of nested lists in which some numbers are random."""
-    array = np.empty(_shape(data), dtype=object)
-    array[...] = data
-    return wrap(noise, array, dtype or torch.get_default_dtype())
-
-
-def _shape(data: Any) -> tuple[int, ...]:
-    return (len(data), *_shape(data[0])) if isinstance(data, (list, tuple)) and data else ()
 
 
 HANDLERS: dict[str, Callable[[str, Any, Any, Any], Any]] = {}
