@@ -102,11 +102,9 @@ def run_elsewhere(cases: Iterable[Case], seconds: float) -> tuple[Progress, Iter
     question = [spread.where, spread.way, repr(sorted(spread.options.items())), sys.version, made_of]
     pieces = [[low, min(low + CASES_A_PIECE, len(listed))] for low in range(0, len(listed), CASES_A_PIECE)]
     job = Job("cases", question, _piece, (spread.where, spread.way, dict(spread.options), most_memory()), pieces)
-    progress = Progress()
+    progress, limits = Progress(), Limits(time.monotonic() + seconds, memory=most_memory())
     try:
-        for piece, found in results(
-            job, workers, Limits(time.monotonic() + seconds, memory=most_memory()), spread.store
-        ):
+        for piece, found in results(job, workers, limits, spread.store):
             if not _unchanged(found["made_of"]):
                 return progress, listed[piece[0] :]
             progress.cases, progress.paths = progress.cases + found["cases"], progress.paths + found["paths"]
