@@ -14,7 +14,7 @@ import torch
 
 from rheo_verify.foreign.noise import Noise
 from rheo_verify.foreign.patching import Patches
-from rheo_verify.foreign.torch_memory import LazyTensor, adopt_shared
+from rheo_verify.foreign.torch_memory import adopt_shared
 
 _HINT = "it cannot be seen into; run with the environment variable PYTORCH_JIT=0"
 
@@ -39,8 +39,7 @@ def _seen_into(real: Callable[..., Any], current: Callable[[], Noise]) -> Callab
         if source is not None:
             return source(*args, **kwargs)
         noise = current()
-        adopt_shared(noise, (args, kwargs))
-        if any(isinstance(value, LazyTensor) for value in (*args, *kwargs.values())):
+        if adopt_shared(noise, (*args, *kwargs.values())):
             noise.refuse("torch.jit code", _HINT)
         before = torch.default_generator.get_state()
         result = real(self, *args, **kwargs)

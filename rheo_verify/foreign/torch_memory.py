@@ -7,7 +7,7 @@ soon as another tensor may see the same memory, the cells lie in a `Memory` that
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -169,17 +169,23 @@ def _to_data(plain: torch.Tensor, elements: LazyArray) -> None:
     (plain.detach() if plain.requires_grad else plain).copy_(data)
 
 
-def adopt_shared(noise: Noise, value: Any) -> Any:
-    """Make random tensors of the ordinary ones, among arguments, that look into shared memory at random numbers."""
-    if isinstance(value, (tuple, list)):
-        for inner in value:
-            adopt_shared(noise, inner)
-    elif isinstance(value, dict):
-        adopt_shared(noise, tuple(value.values()))
-    elif isinstance(value, torch.Tensor) and not isinstance(value, LazyTensor):
-        memory = noise.shared.get(value.untyped_storage().data_ptr())
-        if memory is not None and is_random(memory.at(value)):
-            _adopt(noise, value, memory)
+def adopt_shared(noise: Noise, values: Iterable[Any]) -> bool:
+    """Make random tensors of the ordinary ones, among arguments, that look into shared memory at random numbers.
+
+    Returns whether any of the arguments is a random tensor.
+    """
+    found = False
+    for value in values:
+        if isinstance(value, LazyTensor):
+            found = True
+        elif isinstance(value, torch.Tensor):
+            memory = noise.shared.get(value.untyped_storage().data_ptr())
+            if memory is not None and is_random(memory.at(value)):
+                _adopt(noise, value, memory)
+                found = True
+        elif isinstance(value, (tuple, list)) and not isinstance(value, torch.Size):
+            found = adopt_shared(noise, value) or found
+    return found
 
 
 def take_up(noise: Noise, value: Any) -> None:

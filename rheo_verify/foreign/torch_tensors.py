@@ -45,7 +45,10 @@ def answer(func: Any, args: Any, kwargs: Any) -> Any:
     if "out" in kwargs:
         return _into(func, args, kwargs)
     handler = HANDLERS.get(name)
-    if handler is None or any(type(value) is LazyTensor and value.memory is not None for value in args):
+    shared = handler is None
+    for value in args:
+        shared = shared or (type(value) is LazyTensor and value.memory is not None)
+    if shared:
         tensors = [value for value in flatten((args, kwargs)) if isinstance(value, LazyTensor)]
         if not any(is_random(each.elements) for each in tensors) and not holds_lazy((args, kwargs)):
             return _settled(name, func, args, kwargs, tensors)
@@ -56,11 +59,13 @@ def answer(func: Any, args: Any, kwargs: Any) -> Any:
 
 def shared_call(noise: Noise, func: Any, args: Any, kwargs: Any, handler: Any) -> Any:
     """Any torch function while ordinary tensors may look into the memory of random ones."""
-    adopt_shared(noise, (args, kwargs))
     name = func.__name__
+    if name == "__get__" and type(args[0]) is torch.Tensor:
+        return func(*args)
+    random = adopt_shared(noise, args) or adopt_shared(noise, kwargs.values())
     if handler is not None:
         result = handler(noise, func, args, kwargs)
-    elif any(isinstance(value, LazyTensor) for value in flatten((args, kwargs))):
+    elif random:
         result = answer(func, args, kwargs)
     else:
         result = func(*args, **kwargs)
