@@ -22,7 +22,7 @@ from rheo_verify.foreign.progress import followed, say
 from rheo_verify.foreign.raising import Judged, raised_always
 from rheo_verify.foreign.refusal import Refused, let_pass, raised
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
-from rheo_verify.foreign.second_call import SecondCall, calls_in_a_row, for_two_calls, read_second
+from rheo_verify.foreign.second_call import SecondCall, calls_in_a_row, for_two_calls, read_second, second_call
 from rheo_verify.foreign.shrinking import shrink
 from rheo_verify.foreign.spreading import Progress, part_of, run_elsewhere, run_part
 from rheo_verify.foreign.state import Rebuilder, Standing, rebuilding
@@ -41,6 +41,8 @@ _FEWEST_RUNS = 400
 """Of two calls in a row, on each of their cases; where a check has many paths, their share of a tenth of them."""
 _LOOKED_AT = 3_000
 """Cases among which those for two calls are chosen."""
+_SECOND_TRIES = 100
+"""Smaller cases of two calls that are tried; each has many paths."""
 _LOOK_S = 0.05
 """Between two looks at the memory of one case."""
 _AGAIN = 20
@@ -235,6 +237,14 @@ def check(
             most = max(_FEWEST_RUNS, progress.paths // 10 // max(1, len(twice)))
             told = calls_in_a_row(functools.partial(trial, door), rebuilder, twice, threshold, most)
             found = told.findings
+            if found and way.case is None:
+
+                def second(case: Case, _: int | None) -> Judged | None:
+                    standing = Standing(rebuilder)
+                    answer = second_call(trial(door, standing, case), standing, threshold, most)
+                    return None if answer is None else (answer, 0)
+
+                found = smaller(replace(way, tries=_SECOND_TRIES), read(found[0], way), found, second)
             door.warnings.update({f"of two calls in a row: {error.message}": error.code for error in told.refused})
             if told.untold:
                 way = replace(way, not_covered=f"{way.not_covered}; two calls in a row on {', '.join(told.untold)}")
