@@ -18,25 +18,7 @@ from rheo_verify.probability.rationals import ONE, ZERO, Rational
 _INCREASING = {"U": True, "1/U": False, "U^k": True, "E": False, "1/E": True, "G": True}
 _COMPARE = "compare it with a number or with other random numbers (<, argmax, searchsorted, …) instead"
 _NEEDS_DIGITS = frozenset(
-    [
-        "sqrt",
-        "cbrt",
-        "sin",
-        "cos",
-        "tan",
-        "tanh",
-        "sinh",
-        "cosh",
-        "arctan",
-        "rint",
-        "expm1",
-        "log10",
-        "exp2",
-        "square",
-        "hex",
-        "is_integer",
-    ]
-    + ["as_integer_ratio"]
+    "sqrt cbrt sin cos tan tanh sinh cosh arctan rint expm1 log10 exp2 square hex is_integer as_integer_ratio".split()
 )
 _OPERATORS = {
     "lt": "__lt__",

@@ -13,7 +13,7 @@ from rheo_verify.errors import RheoVerifyError
 from rheo_verify.foreign.interrupts import of_the_code
 
 _HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-_LIBRARIES = ("torch", "numpy", "random", "bisect", "contextlib", "functools", "statistics")
+_LIBRARIES = ("torch", "numpy", "random", "bisect", "contextlib", "functools", "statistics", "fractions")
 
 
 class Refused(RheoVerifyError):
