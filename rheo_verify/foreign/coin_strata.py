@@ -6,6 +6,7 @@ whatever happens inside the cells. VERIFIED: deviation and bound together are at
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -16,12 +17,13 @@ from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError, LimitReached
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, at_once, read_tokens
 from rheo_verify.foreign.cases import Case, check_case
-from rheo_verify.foreign.checking import raised_always, settings_of
+from rheo_verify.foreign.checking import settings_of
 from rheo_verify.foreign.coins import Outcome, drafts_of, one_point
 from rheo_verify.foreign.interrupts import watching
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
 from rheo_verify.foreign.memory import check_memory
 from rheo_verify.foreign.progress import followed
+from rheo_verify.foreign.raising import raised_always
 from rheo_verify.foreign.refusal import let_pass, raised
 from rheo_verify.foreign.reports import THRESHOLDS, CheckReport, Finding
 from rheo_verify.foreign.scope import Scope
@@ -130,7 +132,7 @@ def check_strata(
         if answer.found:
             found = answer.found
             if done == 1 and case is None:
-                raised_always(found, cases, judged, until)
+                raised_always(found, itertools.chain([each], cases), judged, until)
             break
         if answer.deviation + answer.bound > within:
             open_cases += 1

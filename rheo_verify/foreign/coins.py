@@ -17,11 +17,12 @@ from typing import Any
 from rheo_verify.errors import InputError, LimitReached, MisuseError
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, at_once, read_tokens
 from rheo_verify.foreign.cases import Case, check_case
-from rheo_verify.foreign.checking import Judged, Way, report, search, settings_of
+from rheo_verify.foreign.checking import Way, report, search, settings_of
 from rheo_verify.foreign.forms import exact_float
 from rheo_verify.foreign.interrupts import stop_if_pressed, watching
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
 from rheo_verify.foreign.memory import check_memory
+from rheo_verify.foreign.raising import Judged
 from rheo_verify.foreign.refusal import let_pass, raised
 from rheo_verify.foreign.reports import THRESHOLDS, CheckReport
 from rheo_verify.foreign.scope import Scope

@@ -18,7 +18,10 @@ from rheo_verify.probability.rationals import ONE, ZERO, Rational
 _INCREASING = {"U": True, "1/U": False, "U^k": True, "E": False, "1/E": True, "G": True}
 _COMPARE = "compare it with a number or with other random numbers (<, argmax, searchsorted, …) instead"
 _NEEDS_DIGITS = frozenset(
-    "sqrt cbrt sin cos tan tanh sinh cosh arctan rint expm1 log10 exp2 square hex is_integer as_integer_ratio".split()
+    (
+        *("sqrt", "cbrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "rint", "expm1", "log10", "exp2"),
+        *("square", "hex", "is_integer", "as_integer_ratio"),
+    )
 )
 _OPERATORS = {
     "lt": "__lt__",
@@ -52,8 +55,8 @@ class Lazy:
         self.noise, self.variable, self.kind = noise, variable, kind
         self.scale, self.shift, self.power, self.mirrored, self.python = scale, shift, power, mirrored, python
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         """`float`, for code that asks with `isinstance`; the type is `Lazy`."""
         return float
 
