@@ -23,14 +23,7 @@ _NEEDS_DIGITS = frozenset(
         *("square", "hex", "is_integer", "as_integer_ratio"),
     )
 )
-_OPERATORS = {
-    "lt": "__lt__",
-    "le": "__le__",
-    "add": "__add__",
-    "sub": "__sub__",
-    "mul": "__mul__",
-    "div": "__truediv__",
-}
+_OPERATORS = {name: f"__{name}__" for name in ("lt", "le", "add", "sub", "mul")} | {"div": "__truediv__"}
 """torch's names, and Python's."""
 
 
