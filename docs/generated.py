@@ -25,7 +25,7 @@ FLOORS = {
     "testing": ("testing",),
     "report": ("report",),
 }
-INSIDE = ("torch_orders", "torch_random", "torch_tensors")
+INSIDE = ("torch_eager", "torch_memory", "torch_moves", "torch_orders", "torch_random", "torch_tensors")
 """Modules behind `foreign.answering` that only torch can load; they have no name that others use."""
 MARK = "<!-- generated when the site is built -->"
 

@@ -47,6 +47,7 @@ def run(args: argparse.Namespace) -> int:
     from rheo_verify.foreign import texts
     from rheo_verify.foreign.evidence import keeping
     from rheo_verify.foreign.loading import load
+    from rheo_verify.foreign.memory import holding
     from rheo_verify.foreign.paths_certificate import MOST_KEPT, paths_certificate
     from rheo_verify.foreign.progress import telling
     from rheo_verify.foreign.recipes import check_path
@@ -68,12 +69,13 @@ def run(args: argparse.Namespace) -> int:
     if args.path is not None:
         check_path(args.way, args.path)
     case = None if args.case is None else read_case_argument(args.case)
-    options = _options(args)
+    options, memory = _options(args), settings.memory_from(args)
     with contextlib.redirect_stdout(sys.stderr):
         code = load(args.code)
     keep = keeping(MOST_KEPT) if args.certificate else contextlib.nullcontext()
     with contextlib.redirect_stdout(sys.stderr), keep as kept, ProgressBar() as bar, telling(bar.update):
-        report = check(code, args, options, case)
+        with holding(memory):
+            report = check(code, args, options, case)
         seen = None if args.html is None else _seen(code, report, args, options)
     if kept is not None:
         certificate = paths_certificate(report, kept.cases)

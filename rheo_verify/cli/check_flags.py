@@ -91,7 +91,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--batched", action="store_true", help="with --strata: every argument and result has a leading batch axis"
     )
     group.add_argument("--device", metavar="D", help="with --strata: of torch tensors, e.g. cuda (default: cpu)")
-    settings.add_work_arguments(parser, memory=False)
+    settings.add_work_arguments(parser)
     add_html_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     for action in parser._actions:

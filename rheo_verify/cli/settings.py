@@ -82,17 +82,14 @@ def add_design_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_work_arguments(parser: argparse.ArgumentParser, *, memory: bool = True) -> None:
-    """Who does long work, and where finished pieces of it are kept; `memory`: and how much each may hold."""
+def add_work_arguments(parser: argparse.ArgumentParser) -> None:
+    """Who does long work, where finished pieces of it are kept, and how much memory each may hold."""
     group = parser.add_argument_group("long work (docs/how-to/long-runs.md)")
     group.add_argument("--jobs", type=int, metavar="N", help="processes (default: one a core, for long runs only)")
     group.add_argument("--backend", choices=("loky", "dask", "serial"), help="who does the pieces (default: loky)")
     group.add_argument("--scheduler", metavar="ADDRESS", help="of a Dask cluster, e.g. tcp://host:8786")
     group.add_argument("--checkpoint", metavar="DIR", help="keep finished pieces here, and take them up from here")
-    if memory:
-        group.add_argument(
-            "--memory-limit", metavar="SIZE", help="end as INCONCLUSIVE above it, e.g. 500M or 2G a process"
-        )
+    group.add_argument("--memory-limit", metavar="SIZE", help="end as INCONCLUSIVE above it, e.g. 500M or 2G a process")
 
 
 def add_time_limit(group: argparse._ActionsContainer, besides: str = "") -> None:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from rheo_verify.foreign import python_random
+from rheo_verify.foreign.interrupts import stop_if_pressed, watching
 from rheo_verify.foreign.noise import Noise, Over
 from rheo_verify.foreign.patching import Patches
 from rheo_verify.foreign.refusal import Refused
@@ -50,6 +51,8 @@ class Answering:
         """One run of `call`, with random variables of its own. Raises `Refused` even where the code caught it."""
         outer, self._noise = self._noise, Noise(chance)
         noise = self._noise
+        if self.joined and self._alive:
+            noise.shared = self._alive[-1].shared
         if not self.joined and outer is None:
             for ended in self._alive:
                 ended.chance = _OVER
@@ -72,6 +75,7 @@ class Answering:
             noise.draws.clear()  # they name the noise in turn: without them it is freed at once
             self.dtypes |= noise.dtypes
             self.warnings.update(noise.warnings)
+        stop_if_pressed()
         if noise.failure is not None:
             raise noise.failure
         return result
@@ -94,12 +98,14 @@ def answering(function: Any = None) -> Iterator[Answering]:
 
             stand_in = numpy_random.install(patches, open_door.current)
         if "torch" in sys.modules:
-            from rheo_verify.foreign import torch_random
+            from rheo_verify.foreign import torch_eager, torch_random
 
+            torch_eager.install(patches, open_door.current)
             open_door.mode = torch_random.mode(open_door.current)
         if function is not None:
             patches.captured_in(function, stand_in)
-        yield open_door
+        with watching():
+            yield open_door
     finally:
         patches.undo()
         if frozen:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rheo_verify.errors import CannotRun, InputError
+from rheo_verify.foreign.forms import is_lazy
 from rheo_verify.probability.distributions import Row
 
 KINDS = ("torch", "numpy", "list")
@@ -180,6 +181,7 @@ def _whole(value: Any) -> int:
         if getattr(value, "numel", lambda: getattr(value, "size", 1))() != 1:
             raise Unreadable(f"an entry of what it returned is an array of shape {tuple(value.shape)}")
         value = value.item()
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value or int(value) != value:
+    known = isinstance(value, (int, float)) and not isinstance(value, bool) and not is_lazy(value)
+    if not known or value != value or int(value) != value:
         raise Unreadable(f"an entry of what it returned is {value!r}, not a token id")
     return int(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,10 +17,12 @@ from rheo_verify.foreign.arrays_in_out import Unreadable, at_once
 from rheo_verify.foreign.cases import Case, check_case
 from rheo_verify.foreign.contracts import broken_contracts
 from rheo_verify.foreign.judging import Breach, Tally, by_rank, findings
+from rheo_verify.foreign.memory import check_memory
 from rheo_verify.foreign.progress import followed, say
+from rheo_verify.foreign.raising import Judged, raised_always
 from rheo_verify.foreign.refusal import Refused, let_pass, raised
 from rheo_verify.foreign.reports import CheckReport, Finding, threshold_for
-from rheo_verify.foreign.second_call import SecondCall, calls_in_a_row, for_two_calls, read_second
+from rheo_verify.foreign.second_call import SecondCall, calls_in_a_row, for_two_calls, read_second, second_call
 from rheo_verify.foreign.shrinking import shrink
 from rheo_verify.foreign.spreading import Progress, part_of, run_elsewhere, run_part
 from rheo_verify.foreign.state import Rebuilder, Standing, rebuilding
@@ -35,12 +36,15 @@ from rheo_verify.probability.replay import replay
 from rheo_verify.words import count
 
 Outcome = tuple[tuple[int, ...] | None, tuple[Breach, ...]]
-Judged = tuple[list[Finding], int]
 _RERUN = 100
 _FEWEST_RUNS = 400
 """Of two calls in a row, on each of their cases; where a check has many paths, their share of a tenth of them."""
 _LOOKED_AT = 3_000
 """Cases among which those for two calls are chosen."""
+_SECOND_TRIES = 100
+"""Smaller cases of two calls that are tried; each has many paths."""
+_LOOK_S = 0.05
+"""Between two looks at the memory of one case."""
 _AGAIN = 20
 """Paths of a case that fails are run again, so many or once each: an unanswered coin shows itself."""
 
@@ -129,9 +133,11 @@ def judge(
     """Enumerate one case: its findings, and how many paths it has; None when there are more than `limit`.
 
     `rerun` runs its last path a second time. `dtypes` are the number formats met so far. Raises `LimitReached` RV201
-    after `until`, in seconds of `time.monotonic()`: a case may have paths without end.
+    after `until`, in seconds of `time.monotonic()`: a case may have paths without end; RV204 above the memory limit.
     """
     tally, last, begun = Tally(), None, time.monotonic()
+    looked = begun
+    check_memory()
     for path in _paths(trial):
         tally.add(*path.result, path.probability, path.choices)
         last = path
@@ -140,6 +146,9 @@ def judge(
         now = time.monotonic()
         if now - begun > 1:
             say("paths of this case", tally.paths, 0)
+        if now - looked > _LOOK_S:
+            check_memory()
+            looked = now
         if now > until:
             raise LimitReached("RV201", "the time limit was reached", f"{count(tally.paths, 'path')} of one case")
     if rerun and last is not None and not _repeats(trial, last):
@@ -228,6 +237,14 @@ def check(
             most = max(_FEWEST_RUNS, progress.paths // 10 // max(1, len(twice)))
             told = calls_in_a_row(functools.partial(trial, door), rebuilder, twice, threshold, most)
             found = told.findings
+            if found and way.case is None:
+
+                def second(case: Case, _: int | None) -> Judged | None:
+                    standing = Standing(rebuilder)
+                    answer = second_call(trial(door, standing, case), standing, threshold, most)
+                    return None if answer is None else (answer, 0)
+
+                found = smaller(replace(way, tries=_SECOND_TRIES), read(found[0], way), found, second)
             door.warnings.update({f"of two calls in a row: {error.message}": error.code for error in told.refused})
             if told.untold:
                 way = replace(way, not_covered=f"{way.not_covered}; two calls in a row on {', '.join(told.untold)}")
@@ -284,7 +301,10 @@ def search(
             continue
         try:
             answer = judged(case, progress.paths)
-        except LimitReached:
+        except LimitReached as limit:
+            if limit.code == "RV204":
+                limit.covered = f"{count(progress.cases, 'case')}, {count(progress.paths, 'path')}"
+                raise
             progress.late = True
             break
         if answer is None:
@@ -293,40 +313,10 @@ def search(
         progress.cases, progress.paths = progress.cases + 1, progress.paths + answer[1]
         if answer[0]:
             if way.case is None and progress.cases == 1:
-                others = (each for each in left if not way.skip(each))
+                others = itertools.chain([case], (each for each in left if not way.skip(each)))
                 raised_always(answer[0], others, lambda each: judged(each, None), started + way.seconds)
             return progress, answer[0] if way.case else smaller(way, case, answer[0], judged)
     return progress, []
-
-
-def raised_always(
-    found: list[Finding], left: Iterable[Case], judged: Callable[[Case], Judged | None], until: float
-) -> None:
-    """Raises `InputError` RV132 if the code raised on every path of the first case and of all cases that are left.
-
-    Where that is not known `until`, in seconds of `time.monotonic()`, the first case stands.
-    """
-    if not _never_returned(found):
-        return
-    cases = 1
-    for each in left:
-        if time.monotonic() > until:
-            return
-        try:
-            answer = judged(each)
-        except RheoVerifyError:
-            return
-        if answer is None or not _never_returned(answer[0]):
-            return
-        cases += 1
-    said = re.sub(r"^drafts \([\d, ]*\): ", "", found[0].message)
-    every = "the one case" if cases == 1 else f"all {cases:,} cases"
-    message = f"on {every}, on every path, {said}"
-    raise InputError("RV132", f"{message}; does it fit --as, --arrays and --logits?")
-
-
-def _never_returned(found: list[Finding]) -> bool:
-    return bool(found) and found[0].code == "RV405" and found[0].probability == 1
 
 
 def smaller(

@@ -6,6 +6,7 @@ whatever happens inside the cells. VERIFIED: deviation and bound together are at
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -16,10 +17,13 @@ from rheo_verify.checks.verdict import Verdict
 from rheo_verify.errors import InputError, LimitReached
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, at_once, read_tokens
 from rheo_verify.foreign.cases import Case, check_case
-from rheo_verify.foreign.checking import raised_always, settings_of
+from rheo_verify.foreign.checking import settings_of
 from rheo_verify.foreign.coins import Outcome, drafts_of, one_point
+from rheo_verify.foreign.interrupts import watching
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
+from rheo_verify.foreign.memory import check_memory
 from rheo_verify.foreign.progress import followed
+from rheo_verify.foreign.raising import raised_always
 from rheo_verify.foreign.refusal import let_pass, raised
 from rheo_verify.foreign.reports import THRESHOLDS, CheckReport, Finding
 from rheo_verify.foreign.scope import Scope
@@ -69,6 +73,7 @@ class Strata:
         return by_corners(evaluate, coins, self.cells, self.most, enough, dtype)
 
 
+@watching()
 def check_strata(
     code: Callable[..., Any],
     *,
@@ -115,7 +120,9 @@ def check_strata(
     for each in cases:
         try:
             answer = judge(each)
-        except LimitReached:
+        except LimitReached as limit:
+            if limit.code == "RV204":
+                raise
             late = True
             break
         done, runs, worst = done + 1, runs + answer.evaluations, max(worst, answer.bound)
@@ -125,7 +132,7 @@ def check_strata(
         if answer.found:
             found = answer.found
             if done == 1 and case is None:
-                raised_always(found, cases, judged, until)
+                raised_always(found, itertools.chain([each], cases), judged, until)
             break
         if answer.deviation + answer.bound > within:
             open_cases += 1
@@ -219,6 +226,7 @@ def evaluator(
     def batch(points: Sequence[Point]) -> list[Outcome]:
         if time.monotonic() > until:
             raise LimitReached("RV201", "the time limit was reached")
+        check_memory()
         given = [maker.repeated(array, len(points)) for array in (target, draft, drafted)]
         try:
             rows = _rows(at_once(code(*given, maker.numbers(points))), len(points))

@@ -17,9 +17,12 @@ from typing import Any
 from rheo_verify.errors import InputError, LimitReached, MisuseError
 from rheo_verify.foreign.arrays_in_out import Maker, Unreadable, at_once, read_tokens
 from rheo_verify.foreign.cases import Case, check_case
-from rheo_verify.foreign.checking import Judged, Way, report, search, settings_of
+from rheo_verify.foreign.checking import Way, report, search, settings_of
 from rheo_verify.foreign.forms import exact_float
+from rheo_verify.foreign.interrupts import stop_if_pressed, watching
 from rheo_verify.foreign.judging import Breach, Tally, extended, findings, row_of, target_law, verifier_breaches
+from rheo_verify.foreign.memory import check_memory
+from rheo_verify.foreign.raising import Judged
 from rheo_verify.foreign.refusal import let_pass, raised
 from rheo_verify.foreign.reports import THRESHOLDS, CheckReport
 from rheo_verify.foreign.scope import Scope
@@ -35,6 +38,7 @@ Function = Callable[[Point], Outcome]
 Cell = tuple[tuple[float, float], ...]
 
 
+@watching()
 def check_coins(
     code: Callable[..., Any],
     *,
@@ -229,6 +233,7 @@ def one_point(
             return memory[point]
         if time.monotonic() > until:
             raise LimitReached("RV201", "the time limit was reached")
+        check_memory()
         for _ in range(2 if len(memory).bit_count() < 2 else 1):  # again after 0, 1, 2, 4, 8, … points
             answer = _run(code, case, tokens, [maker.copy(x) for x in (target, draft, drafted)], maker, point)
             if memory.setdefault(point, answer) != answer:
@@ -248,5 +253,6 @@ def _run(
     except BaseException as error:  # the code under test may raise anything
         let_pass(error)
         return None, (Breach("RV405", f"drafts {tokens}: {raised(error)}"),)
+    stop_if_pressed()
     breaches = tuple(verifier_breaches(case, tokens, emitted, count))
     return (None if breaches and breaches[0].code == "RV406" else emitted), breaches

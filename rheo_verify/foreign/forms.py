@@ -43,16 +43,24 @@ def dtype_name(dtype: Any) -> str:
     return str(dtype)
 
 
+def is_lazy(value: Any) -> bool:
+    """Whether this is a `Lazy`, which passes for a float where code asks with `isinstance`."""
+    return getattr(type(value), "is_random", False)
+
+
 def number(value: Any) -> float | None:
     """A plain real number (Python, NumPy, rational, or a tensor of one element), or None."""
+    kind = type(value)
+    if kind is float or kind is int:
+        return value  # type: ignore[no-any-return]
+    if is_lazy(value):
+        return None
     if isinstance(value, (int, float)):
         return value
-    if getattr(type(value), "is_random", False):
-        return None
     item = getattr(value, "item", None)
     if item is not None and getattr(value, "ndim", 0) == 0:
         value = item()
-        return value if isinstance(value, (int, float)) else None
+        return value if isinstance(value, (int, float)) and not is_lazy(value) else None
     return value if hasattr(value, "numerator") else None
 
 

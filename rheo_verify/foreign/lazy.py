@@ -18,16 +18,12 @@ from rheo_verify.probability.rationals import ONE, ZERO, Rational
 _INCREASING = {"U": True, "1/U": False, "U^k": True, "E": False, "1/E": True, "G": True}
 _COMPARE = "compare it with a number or with other random numbers (<, argmax, searchsorted, …) instead"
 _NEEDS_DIGITS = frozenset(
-    ["sqrt", "cbrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "rint", "expm1", "log10", "exp2", "square"]
+    (
+        *("sqrt", "cbrt", "sin", "cos", "tan", "tanh", "sinh", "cosh", "arctan", "rint", "expm1", "log10", "exp2"),
+        *("square", "hex", "is_integer", "as_integer_ratio"),
+    )
 )
-_OPERATORS = {
-    "lt": "__lt__",
-    "le": "__le__",
-    "add": "__add__",
-    "sub": "__sub__",
-    "mul": "__mul__",
-    "div": "__truediv__",
-}
+_OPERATORS = {name: f"__{name}__" for name in ("lt", "le", "add", "sub", "mul")} | {"div": "__truediv__"}
 """torch's names, and Python's."""
 
 
@@ -51,6 +47,11 @@ class Lazy:
     ) -> None:
         self.noise, self.variable, self.kind = noise, variable, kind
         self.scale, self.shift, self.power, self.mirrored, self.python = scale, shift, power, mirrored, python
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """`float`, for code that asks with `isinstance`; the type is `Lazy`."""
+        return float
 
     def like(self, kind: str, scale: Rational, shift: Rational = ZERO, power: Rational = ONE) -> Lazy:
         """Another expression of the same variable."""
@@ -197,7 +198,7 @@ class Lazy:
 
     def _less(self, other: Any, strict: bool) -> Any:
         """Whether ``self < other`` (or <=, which differs only in an event of probability zero)."""
-        value = other if isinstance(other, float) else number(other)
+        value = other if type(other) is float else number(other)
         if value is None:
             if isinstance(other, Lazy):
                 return self._less_lazy(other)
@@ -326,7 +327,7 @@ class Lazy:
     def _elementwise(self, other: Any, name: str) -> Any:
         """An operation with a NumPy array or a torch tensor of several elements: this number as one of them first."""
         if hasattr(other, "detach"):
-            from rheo_verify.foreign.torch_tensors import from_numbers
+            from rheo_verify.foreign.torch_moves import from_numbers
 
             return getattr(from_numbers(self.noise, self, other.dtype), name)(other)
         if hasattr(other, "__array_ufunc__"):

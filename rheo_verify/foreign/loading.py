@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from rheo_verify.errors import InputError
+from rheo_verify.foreign.interrupts import watching
 from rheo_verify.foreign.refusal import let_pass
 
 
@@ -53,10 +54,13 @@ def _importing(what: str, folder: str) -> Iterator[None]:
     """What is raised while somebody else's code is imported is theirs, and said in one line."""
     sys.path.insert(0, folder)
     try:
-        yield
-    except BaseException as error:
-        let_pass(error)
-        raise InputError("RV121", f"{what} cannot be imported ({type(error).__name__}: {error})") from None
+        with watching():
+            try:
+                yield
+            except BaseException as error:
+                let_pass(error)
+                message = f"{what} cannot be imported ({type(error).__name__}: {error})"
+                raise InputError("RV121", message) from None
     finally:
         if folder in sys.path:
             sys.path.remove(folder)

@@ -64,7 +64,8 @@ class Noise:
     """What one run has asked of its random variables, and what it was told.
 
     `warnings` are remarks on the run, with their codes; `dtypes` the number formats of its decisions;
-    `failure` the first refusal, which the code may have caught.
+    `failure` the first refusal, which the code may have caught; `shared` the memory of random tensors (see
+    `torch_memory`) into which ordinary ones may look, by its address.
     """
 
     def __init__(self, chance: Chance) -> None:
@@ -77,6 +78,7 @@ class Noise:
         self.warnings: dict[str, str] = {}
         self.dtypes: set[str] = set()
         self.failure: Exception | None = None
+        self.shared: dict[int, Any] = {}
 
     def fresh(self) -> int:
         """A new variable."""

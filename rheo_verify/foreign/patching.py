@@ -86,6 +86,10 @@ class Patches:
             cell.cell_contents = found
             self._undo.append(lambda: setattr(cell, "cell_contents", old))
 
+    def afterwards(self, action: Callable[[], None]) -> None:
+        """Do this, too, when everything is put back."""
+        self._undo.append(action)
+
     def undo(self) -> None:
         """Put everything back."""
         while self._undo:

@@ -10,9 +10,10 @@ import sys
 from types import CodeType, FrameType
 
 from rheo_verify.errors import RheoVerifyError
+from rheo_verify.foreign.interrupts import of_the_code
 
 _HERE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
-_LIBRARIES = ("torch", "numpy", "random", "bisect", "contextlib", "functools", "statistics")
+_LIBRARIES = ("torch", "numpy", "random", "bisect", "contextlib", "functools", "statistics", "fractions")
 
 
 class Refused(RheoVerifyError):
@@ -49,6 +50,8 @@ def line_text(frame: FrameType, line: int) -> str:
 def let_pass(error: BaseException) -> None:
     """Raises `error` again if it is not the code's: Ctrl-C, and what pytest ends tests with (a limit, skip, exit)."""
     pytest = sys.modules.get("_pytest.outcomes")
+    if isinstance(error, KeyboardInterrupt) and of_the_code(error):
+        return
     if isinstance(error, KeyboardInterrupt) or (pytest and isinstance(error, (pytest.OutcomeException, pytest.Exit))):
         raise error
 

@@ -27,6 +27,7 @@ from rheo_verify.errors import LimitReached
 from rheo_verify.foreign.answering import Answering
 from rheo_verify.foreign.cases import Case
 from rheo_verify.foreign.loading import load
+from rheo_verify.foreign.memory import holding, most_memory
 from rheo_verify.limits import Limits
 from rheo_verify.pieces import Job, Store, Workers, results
 from rheo_verify.pieces.job import Data
@@ -100,10 +101,10 @@ def run_elsewhere(cases: Iterable[Case], seconds: float) -> tuple[Progress, Iter
     made_of = sources(spread.where)
     question = [spread.where, spread.way, repr(sorted(spread.options.items())), sys.version, made_of]
     pieces = [[low, min(low + CASES_A_PIECE, len(listed))] for low in range(0, len(listed), CASES_A_PIECE)]
-    job = Job("cases", question, _piece, (spread.where, spread.way, dict(spread.options)), pieces)
-    progress = Progress()
+    job = Job("cases", question, _piece, (spread.where, spread.way, dict(spread.options), most_memory()), pieces)
+    progress, limits = Progress(), Limits(time.monotonic() + seconds, memory=most_memory())
     try:
-        for piece, found in results(job, workers, Limits(time.monotonic() + seconds), spread.store):
+        for piece, found in results(job, workers, limits, spread.store):
             if not _unchanged(found["made_of"]):
                 return progress, listed[piece[0] :]
             progress.cases, progress.paths = progress.cases + found["cases"], progress.paths + found["paths"]
@@ -113,7 +114,9 @@ def run_elsewhere(cases: Iterable[Case], seconds: float) -> tuple[Progress, Iter
                 progress.warnings.setdefault(remark, code)
             if found["fails"] is not None:
                 return progress, listed[piece[0] + found["fails"] :]
-    except LimitReached:
+    except LimitReached as limit:
+        if limit.code == "RV204":
+            raise
         progress.late = True
     return progress, []
 
@@ -161,14 +164,14 @@ def run_part(
     }
 
 
-def _piece(shared: tuple[str, str, dict[str, Any]], piece: list[int]) -> Data:
+def _piece(shared: tuple[str, str, dict[str, Any], int | None], piece: list[int]) -> Data:
     from rheo_verify.foreign.rerunning import CHECKS
 
-    where, way, options = shared
+    where, way, options, memory = shared
     part = _Part(piece[0], piece[1])
     token = _PART.set(part)
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), holding(memory):
             CHECKS[way](load(where), **options)
     finally:
         _PART.reset(token)

@@ -10,17 +10,9 @@ import torch
 
 from rheo_verify.foreign import lazy_arrays
 from rheo_verify.foreign.lazy_arrays import along, extreme, order
-from rheo_verify.foreign.torch_tensors import (
-    HANDLERS,
-    LazyTensor,
-    as_plain,
-    dtype_of,
-    in_place,
-    move,
-    noise_of,
-    objects_of,
-    wrap,
-)
+from rheo_verify.foreign.torch_memory import LazyTensor, as_plain, write
+from rheo_verify.foreign.torch_moves import dtype_of, move, noise_of, objects_of, view, wrap
+from rheo_verify.foreign.torch_tensors import HANDLERS, writes
 
 _HINT = "compare the random numbers with sorted numbers instead"
 
@@ -53,7 +45,7 @@ def _extreme(largest: bool) -> Callable[..., Any]:
         indices = _arg(largest)(name, func, (tensor, dim, True), {})
         values = move(torch.gather, (tensor, dim, indices), {})
         if not keepdim:
-            indices, values = indices.squeeze(dim), move(torch.squeeze, (values, dim), {})
+            indices, values = indices.squeeze(dim), view(torch.squeeze, (values, dim), {})
         return getattr(torch.return_types, "max" if largest else "min")((values, indices))
 
     return handler
@@ -114,8 +106,8 @@ def _clamp(name: str, func: Any, args: Any, kwargs: Any) -> Any:
         result = lazy_arrays._clip_pair(True, result, objects_of(low))
     if high is not None:
         result = lazy_arrays._clip_pair(False, result, objects_of(high))
-    if name.endswith("_"):
-        return in_place(tensor.noise, tensor, result)
+    if writes(name):
+        return write(tensor.noise, tensor, result)
     return wrap(tensor.noise, result, as_plain(tensor).dtype)
 
 

@@ -13,16 +13,16 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch.overrides import TorchFunctionMode
 
-from rheo_verify.foreign import torch_orders, torch_tensors
+from rheo_verify.foreign import torch_memory, torch_moves, torch_orders, torch_tensors
 from rheo_verify.foreign.forms import exact_float, exact_row
 from rheo_verify.foreign.lazy import Lazy
-from rheo_verify.foreign.lazy_arrays import LazyArray
+from rheo_verify.foreign.lazy_arrays import LazyArray, lazies
 from rheo_verify.foreign.noise import Noise
 from rheo_verify.foreign.torch_forms import MOST_ENTRIES, next_state, plain_key, real_form
 from rheo_verify.probability.rationals import Rational
 
 _Base = torch._C.TensorBase
-_LazyTensor = torch_tensors.LazyTensor
+_LazyTensor = torch_memory.LazyTensor
 assert torch_orders.REGISTERED  # importing it registers its handlers
 
 
@@ -37,9 +37,11 @@ class _Mode(TorchFunctionMode):
         self.current = current
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        handler = _ANSWERS.get(func)
+        handler, noise = _ANSWERS.get(func), self.current()
+        if noise.shared:
+            return torch_tensors.shared_call(noise, func, args, kwargs or {}, handler)
         if handler is not None:
-            return handler(self.current(), func, args, kwargs or {})
+            return handler(noise, func, args, kwargs or {})
         if types and _LazyTensor in types:
             return torch_tensors.answer(func, args, kwargs or {})
         return func(*args, **kwargs) if kwargs else func(*args)
@@ -65,7 +67,7 @@ def _uniform(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     _float_only(noise, real, "rand")
     shape = real.shape
     elements = noise.draw(key, ("rand", shape), lambda: _fresh_lazies(noise, math.prod(shape)))
-    return torch_tensors.become_lazy(noise, real, elements, blank=True)
+    return torch_memory.become_lazy(noise, real, elements, blank=True)
 
 
 def _uniform_(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
@@ -81,9 +83,7 @@ def _exponential_(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _in_place(noise: Noise, func: Any, args: Any, kwargs: Any, form: Callable[[Lazy], Lazy]) -> Any:
-    tensor = torch_tensors.as_plain(args[0])
-    if tensor._base is not None:
-        noise.refuse_call(f"{func.__name__} on a view", "fill a tensor of its own and copy it")
+    tensor = torch_memory.as_plain(args[0])
     key = _key(kwargs)
     func(tensor, *args[1:], **kwargs)
     if not tensor.is_floating_point() and not tensor.numel():
@@ -91,12 +91,12 @@ def _in_place(noise: Noise, func: Any, args: Any, kwargs: Any, form: Callable[[L
     _float_only(noise, tensor, func.__name__)
     call = (func.__name__, tuple(tensor.shape), args[1:])
     elements = noise.draw(key, call, lambda: [form(u) for u in _fresh_lazies(noise, tensor.numel())])
-    return torch_tensors.become_lazy(noise, args[0], elements)
+    return torch_memory.write(noise, args[0], lazies(elements, tensor.shape))
 
 
 def _multinomial(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     weights = args[0] if args else kwargs["input"]
-    if isinstance(weights, torch_tensors.LazyTensor):
+    if isinstance(weights, torch_memory.LazyTensor):
         noise.refuse("multinomial with random weights", "weights must be numbers")
     key = _key(kwargs)
     count = _argument(args, kwargs, 1, "num_samples", 1)
@@ -111,7 +111,7 @@ def _multinomial(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
         rows = [row(weights[i]) for i in range(len(weights))]
     else:
         rows = [row(weights) if known is None else exact_row(values)]
-    noise.dtypes.add(torch_tensors.DTYPE_NAMES[weights.dtype])
+    noise.dtypes.add(torch_moves.DTYPE_NAMES[weights.dtype])
     if count == 1 or not replacement:
         shape = (tuple(shape), "race")
         variables = noise.draw(key, ("multinomial", *shape), lambda: [[noise.fresh() for _ in r] for r in rows])
@@ -168,14 +168,14 @@ def _randperm(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
 def _bernoulli(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     """bernoulli(tensor) and Tensor.bernoulli_(p or tensor): an independent coin for each entry."""
     key = _key(kwargs)
-    target = torch_tensors.as_plain(args[0] if args else kwargs["input"])
+    target = torch_memory.as_plain(args[0] if args else kwargs["input"])
     p = _argument(args, kwargs, 1, "p", None)
     chances = target if p is None else p
     if func is _Base.bernoulli_ and p is None:
         chances = 0.5
     chances = torch.as_tensor(chances).detach().clone()
     real = func(*args, **kwargs)
-    noise.dtypes.add(torch_tensors.DTYPE_NAMES[chances.dtype])
+    noise.dtypes.add(torch_moves.DTYPE_NAMES[chances.dtype])
     odds = [exact_float(x) for x in chances.expand(real.shape).flatten().tolist()]
     pairs = iter(odds)
 
@@ -198,7 +198,7 @@ def _gumbel_softmax(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
         noise.refuse_call("gumbel_softmax of a temperature that is not positive", "use tau > 0")
     dim = _argument(args, kwargs, 4, "dim", -1)
     moved = logits.detach().movedim(dim, -1)
-    noise.dtypes.add(torch_tensors.DTYPE_NAMES[logits.dtype])
+    noise.dtypes.add(torch_moves.DTYPE_NAMES[logits.dtype])
     rows = [row(torch.softmax(r.double(), -1)) for r in moved.reshape(-1, moved.shape[-1])]
     variables = noise.draw(
         key, ("gumbel_softmax", tuple(real.shape)), lambda: [[noise.fresh() for _ in r] for r in rows]
@@ -222,12 +222,12 @@ def _refused(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
 def _tensor(noise: Noise, func: Any, args: Any, kwargs: Any) -> Any:
     """torch.tensor and as_tensor: numbers that are random make a random tensor."""
     data = args[0] if args else kwargs.get("data")
-    if isinstance(data, torch_tensors.LazyTensor):
+    if isinstance(data, torch_memory.LazyTensor):
         return torch_tensors.answer(func, args, kwargs)
-    if any(isinstance(x, Lazy) for x in torch_tensors._flatten(data)):
-        return torch_tensors.from_numbers(noise, data, kwargs.get("dtype"))
+    if any(isinstance(x, Lazy) for x in torch_moves.flatten(data)):
+        return torch_moves.from_numbers(noise, data, kwargs.get("dtype"))
     if isinstance(data, LazyArray):
-        return torch_tensors.from_numbers(noise, data.tolist(), kwargs.get("dtype"))
+        return torch_moves.from_numbers(noise, data.tolist(), kwargs.get("dtype"))
     return func(*args, **kwargs)
 
 
@@ -236,13 +236,13 @@ def _argument(args: Any, kwargs: Any, index: int, name: str, default: Any) -> An
 
 
 def _plain(args: Any) -> Any:
-    return tuple(torch_tensors.as_plain(a) if isinstance(a, torch.Tensor) else a for a in args)
+    return tuple(torch_memory.as_plain(a) if isinstance(a, torch.Tensor) else a for a in args)
 
 
 def _float_only(noise: Noise, tensor: torch.Tensor, name: str) -> None:
     if tensor.is_complex():
         noise.refuse_call(f"{name} of a complex dtype", "use a real one")
-    noise.dtypes.add(torch_tensors.DTYPE_NAMES[tensor.dtype])
+    noise.dtypes.add(torch_moves.DTYPE_NAMES[tensor.dtype])
 
 
 _ANSWERS: dict[Any, Callable[[Noise, Any, Any, Any], Any]] = {

@@ -14,6 +14,8 @@ BAD = """
 import random
 def verify(target, draft, tokens):
     return [tokens[0], random.choices(range(len(target[1])), target[1])[0]]
+def with_coins(target, draft, tokens, coins=None):
+    return [0]
 def sample(row):
     return random.choices(range(len(row)), row)[0]
 """
@@ -42,6 +44,17 @@ def test_refuted_and_replayed(file: str, capsys: Any) -> None:
     shown = capsys.readouterr().out
     assert "RV407" in shown
     assert f"path {first['replay']}, probability" in shown
+
+
+@pytest.mark.parametrize("way", [["--as", "verifier"], ["--as", "coins"], ["--as", "coins", "--strata", "2"]])
+def test_a_limit_of_memory(way: list[str], file: str, capsys: Any) -> None:
+    command = ["check", f"{file}:with_coins", *way, "--arrays", "list", "--scope", "small", "--memory-limit"]
+    assert run([*command, "1M"]) == 3
+    assert "INCONCLUSIVE: RV204: the memory limit of 1 MiB was reached" in capsys.readouterr().err
+    assert run([*command, "1T"]) == 1
+    assert run([*command, "1"]) == 3
+    assert run([*command, "much"]) == 2
+    assert "RV106: --memory-limit 'much' must be a size like 500M or 2G" in capsys.readouterr().err
 
 
 def test_verified(file: str, capsys: Any) -> None:

@@ -8,7 +8,9 @@ import random
 from fractions import Fraction
 from random import choice as captured_choice
 from random import random as captured
+from typing import Any
 
+import numpy as np
 import pytest
 
 from rheo_verify.foreign.refusal import Refused
@@ -217,3 +219,32 @@ def test_names_of_temporary_files_are_no_part_of_a_law() -> None:
         return len(next(tempfile._RandomNameSequence()))  # type: ignore[attr-defined]
 
     assert law(call) == {8: 1}
+
+
+def test_a_uniform_passes_for_a_float() -> None:
+    import numbers
+
+    def call() -> tuple[bool, ...]:
+        u, v = random.random(), np.random.default_rng(0).random(2)[0]
+        known = isinstance(u, float), isinstance(v, float), isinstance(u, numbers.Real), isinstance(u, (int, str))
+        return *known, u < 0.25
+
+    assert law(call) == {(True, True, True, False, True): F(1, 4), (True, True, True, False, False): F(3, 4)}
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        float,
+        str,
+        "{:.3f}".format,
+        "%f".__mod__,
+        lambda u: math.isclose(u, 0.5),
+        lambda u: u.is_integer(),
+        Fraction,
+        lambda u: u.hex(),
+    ],
+)
+def test_a_use_of_its_digits_is_refused(use: Any) -> None:
+    with pytest.raises(Refused, match=r"RV402: .* at test_python_random.py:\d+"):
+        law(lambda: use(random.random()))

@@ -14,7 +14,7 @@ from rheo_verify.errors import InputError
 from rheo_verify.foreign import checking
 from rheo_verify.foreign.answering import answering
 from rheo_verify.foreign.arrays_in_out import Maker
-from rheo_verify.foreign.cases import Case, by_position
+from rheo_verify.foreign.cases import Case, by_position, read_case
 from rheo_verify.foreign.decoder import DecoderScope, check_decoder
 from rheo_verify.foreign.paths import seen
 from rheo_verify.foreign.processing import Processing
@@ -149,6 +149,26 @@ def test_what_a_call_leaves_behind_is_refuted(code: Any) -> None:
     assert finding.total_variation > 0.1
     again = check_verifier(code, arrays="list", case=for_two_calls(cases_of(SCOPE))[0])
     assert (again.verdict, again.code) == (Verdict.REFUTED, "RV416")
+
+
+def cached_in_long_calls(target: Any, draft: Any, tokens: Any) -> Any:
+    """The bonus token of two drafts on three tokens is kept by its row."""
+    found = verified(target, draft, tokens)
+    if len(found) == len(target[0]) == 3:
+        key = tuple(target[2])
+        CACHE.setdefault(key, [found[2]])
+        found[2] = CACHE[key][0]
+    return found
+
+
+def test_the_case_of_two_calls_is_made_smaller() -> None:
+    report = check_verifier(cached_in_long_calls, arrays="list", scope=Scope(vocab=3, denominator=1, random=12))
+    assert report.code == "RV416"
+    case = read_case(report.findings[0].data)
+    rows = [row for table in (case.target, case.draft) for row in table.values()]
+    assert (case.drafts, case.by_position()) == (2, True)
+    assert max(value.denominator for row in rows for value in row) == 2
+    assert check_verifier(cached_in_long_calls, arrays="list", case=case).code == "RV416"
 
 
 @pytest.mark.parametrize("code", [verified, Ahead, Ahead(), RacesAhead, Counting, Counting()])
