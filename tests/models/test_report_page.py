@@ -27,7 +27,7 @@ def test_the_page_says_what_json_says(fault: list[str], tmp_path: Path, capsys: 
     assert code == (1 if "--fault" in fault else 0)
     root = read(page)
     assert data["verdict"] in root.all("h1")[0].text
-    assert root.all("section")[0].attributes["id"] == ("decoding" if fault else "layers")
+    assert root.all("section")[0].attributes["id"] == ("decoding" if "--fault" in fault else "layers")
     table = root.all("section", id="decoding")[0].all("table")[0]
     rows = {row.children[0].text: row for row in table.all("tbody")[0].children}
     assert list(rows) == [design["name"] for design in data["designs"]]
